@@ -254,10 +254,12 @@ const (
 	DriftWrongType    DriftKind = "wrong_type"    // the service sends a member with another type than the documented one; it stays zero
 )
 
-// Drift is a difference between the members that the service sends and those that the
-// types of this package declare: the service has changed, or the API reference is
-// incomplete. It does not make the call fail, with one exception: if a field with the tag
-// decode:"strict" has another type, its entry cannot be read, because programs decide by it.
+// Drift is a member that the types of this package lack, or one whose value has another type
+// than documented: the service has changed, or the API reference is incomplete.
+//
+// The call succeeds nevertheless. The exception is a member of another type by which programs
+// decide, whose field has the tag decode:"strict": its entry cannot be read, which is a
+// [*DecodeError].
 type Drift struct {
 	Route string // the path with its placeholders: /api/v1/races/open
 	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race

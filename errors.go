@@ -148,14 +148,13 @@ func isRedirect(status int) bool {
 	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
 }
 
-// DecodeError is returned when a successful response, or one entry of it, cannot be
-// read: it is not JSON, is truncated, does not have the documented shape, contains
-// something else than what was requested, or a member by which programs decide has another
-// type (see [Drift] for the others).
-// A read is retried if the response is an HTML page or ends early.
-// [CaptureResponse] keeps the whole response.
+// DecodeError is returned when a successful response, or one entry of it, cannot be read. It
+// is not JSON, is truncated, does not have the documented shape, or contains another entry
+// than the one requested. A member of another type than documented is such an error only if
+// programs decide by it, such as entry_fee; see [Drift] for the others.
 //
-// Printing or logging a DecodeError omits Raw.
+// A read is retried if the response is an HTML page or ends early. [CaptureResponse] keeps
+// the whole response. Printing or logging a DecodeError omits Raw.
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders, or for Do the path itself

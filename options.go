@@ -196,14 +196,15 @@ func WithDriftHandler(handler func(context.Context, Drift)) Option {
 	return func(c *config) { c.drift = handler }
 }
 
-// WithSkipHandler lets lists and listings leave out what cannot be read: the handler gets
-// the [*DecodeError] of an entry, or the [*TieOverflowError] of a page on one instant, and
-// the rest follows. Without a handler such an error is like any other: a method that
-// returns a list returns the error alone, and the loop of a [Pager] ends with it; range
-// again to continue after it. A [Follower] and [RacesService.Watch] yield it once and poll
-// on.
+// WithSkipHandler passes the error of an entry that cannot be read to handler, and leaves the
+// entry out. The method or loop then continues with the other entries. The error is a
+// [*DecodeError], or a [*TieOverflowError] if a whole page has one start time.
 //
-// As with [WithDriftHandler], the handler is called by the goroutine that made the call.
+// Without a handler, such an error is handled like any other. A method that returns a list
+// returns the error alone. The loop of a [Pager] ends with it; range again to continue after
+// it. A [Follower] and [RacesService.Watch] yield it once and continue to poll.
+//
+// The handler is called by the goroutine that made the call, as with [WithDriftHandler].
 func WithSkipHandler(handler func(context.Context, error)) Option {
 	return func(c *config) { c.onSkip = handler }
 }
@@ -253,16 +254,16 @@ func AsBackground() CallOption {
 	return func(c *callConfig) { c.background = true }
 }
 
-// OnSend calls record once, just before the first attempt of a call that changes
-// something: after every wait, so that a call that is never sent is never recorded. If
-// record returns an error, nothing is sent, and the call fails with an error that wraps
-// it. Use it to note in a database of your own that a registration is being sent; package
-// ledger does so in a file.
+// OnSend calls record once, just before the first attempt of a call that changes something.
+// The call has waited for everything by then, so a call that is never sent is never recorded.
+// If record returns an error, nothing is sent, and the error of the call wraps it. Use it to
+// note in a database of your own that a registration is being sent; package ledger does so in
+// a file.
 //
-// If the option is given several times, the functions are called in that order, and none
-// after one that fails. [WithAttemptTimeout] does not limit them. The call keeps its turn
-// to send meanwhile, so a call of the same Client within record may wait for itself. A
-// read with this option fails with ErrInvalidArgument.
+// If the option is given several times, the functions are called in the order given, until
+// one returns an error. [WithAttemptTimeout] does not limit them. Do not make calls with the
+// same Client in record: they may wait for the call that is being recorded. A read with this
+// option fails with ErrInvalidArgument.
 func OnSend(record func() error) CallOption {
 	return func(c *callConfig) {
 		if record == nil && c.problem == nil {
@@ -372,12 +373,12 @@ func (r Retry) problem() error {
 	return nil
 }
 
-// Pace is what a client has learned about the service's rate limit. The client sends no more
-// requests than the service announces (RateLimit-Remaining), and otherwise slows down
-// only after a refusal (429, 503, or 403 with a Retry-After). PerSecond describes the limit
-// that all routes share.
+// Pace is what a client has learned about the service's rate limit. The client heeds a limit
+// that the service announces (RateLimit-Remaining). Otherwise it slows down only after a
+// refusal: status 429 or 503, or 403 with a Retry-After. PerSecond is about the limit that
+// all routes share.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // end of the backoff, Retry-After or used-up limit that holds a route, the latest if there are several, or zero if there is none
+	Until     time.Time // until when a route is held by a backoff, a Retry-After or a used-up limit; the latest of several, or zero if none is held
 }

@@ -116,11 +116,13 @@ func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
-// CheckEntry returns nil, or an error with everything documented that keeps a horse out
+// CheckEntry returns nil, or an error that names everything documented that keeps a horse out
 // of the race at t: registration is closed, no place is free, the horse's level is not
-// accepted, or the horse is already in the race. A race without an id is refused, because
-// its fee may be that of another race. If h is nil, the horse is not checked. Fees and
-// tiers are not checked; whether a horse has to be of the race's tier is undocumented.
+// accepted, or the horse is already in the race. A race without an id is refused too, because
+// its fee may be that of another race.
+//
+// If h is nil, only the race is checked. Fees and tiers are not checked. Whether a horse has
+// to be of the race's tier is undocumented.
 func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	var reasons []string
 	if r.MainRaceID == 0 {
@@ -228,11 +230,13 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 	return getList[Race](ctx, s.backend, op, opts)
 }
 
-// Get returns the race with the given MainRaceID, open or finished. If there is none,
-// the error matches ErrNotFound; if the response contains other races instead, it is a
-// [*DecodeError] that names one. Of several with that id, Get returns the one with the
-// highest fee. The only race of a response is returned even if it has no id: its fee may
-// be that of another one, so [Race.CheckEntry] refuses it.
+// Get returns the race with the given MainRaceID, open or finished. If there is none, the
+// error matches ErrNotFound. If the response contains other races instead, the error is a
+// [*DecodeError] that names one of them. If several races have that id, Get returns the one
+// with the highest entry fee.
+//
+// If the response is a single race without an id, Get returns it. Its fee may be that of
+// another race, so [Race.CheckEntry] refuses it.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -248,17 +252,22 @@ func raceOperation(id RaceID) operation {
 // idempotency key, so Register retries only if the request certainly had no effect: no
 // connection was made, or the status was 429.
 //
-// The shape of the response is undocumented, so the status decides. A status 2xx confirms
-// the registration whatever its body says, with a few exceptions: status 202; a body that
-// is cut, too large, HTML, XML, or begins with { and is not JSON; false; and an object
-// whose success or ok is false, or whose error or errors is not empty. A status 4xx other
-// than 408 and 499 is a refusal, an [*APIError]: this call did not register the horse, but
-// an earlier one may have.
+// The shape of the response is undocumented, so the status decides. A status 2xx confirms the
+// registration whatever its body says, with these exceptions, after which the outcome is
+// unknown:
+//
+//   - status 202
+//   - a body that is truncated, too large, HTML or XML, or that begins with { and is not JSON
+//   - a body that is false, or an object whose success or ok is false, or whose error or
+//     errors is not empty
+//
+// A status 4xx other than 408 and 499 is a refusal, and the error is an [*APIError]. This
+// call did not register the horse, but an earlier one may have.
 //
 // After anything else the outcome is unknown: a broken connection, a timeout, or another
-// response. Then errors.Is finds [ErrOutcomeUnknown] and the cause, and the fee may be
-// paid: call [RacesService.Registered] before registering again, and count the fee until
-// it decides.
+// status. Then errors.Is finds ErrOutcomeUnknown and the cause, and the fee may have been
+// paid. Call [RacesService.Registered] before registering again, and count the fee as paid
+// until it returns false.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse

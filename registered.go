@@ -12,11 +12,11 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// UndecidedError is returned by [RacesService.Registered] if the reading does not decide. It
-// matches ErrOutcomeUnknown.
+// UndecidedError is returned by [RacesService.Registered] if the response does not show
+// whether the horse is registered. It matches ErrOutcomeUnknown.
 type UndecidedError struct {
-	RetryAt time.Time // when another reading can decide, or zero if a person has to look in the game
-	Err     error     // why this reading does not decide
+	RetryAt time.Time // when another call can decide, or zero if none can and a person has to look in the game
+	Err     error     // why this response does not decide
 }
 
 // Error names the cause, and when to read again.
@@ -31,20 +31,22 @@ func (e *UndecidedError) Error() string {
 // Unwrap returns ErrOutcomeUnknown and the cause.
 func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.Err} }
 
-// Registered reads the race once, and reports whether the horse is registered: for a
-// registration that ended in [ErrOutcomeUnknown]. It returns true if the race lists the
-// horse. It returns false if the race lists others and not the horse, and either has a final
-// order that names all of them, or was read at least an hour after both its registration
-// deadline and its start: until then some may be listed later. This assumes that the service
-// enforces the deadline.
+// Registered reads the race once and reports whether the horse is registered. Call it after a
+// registration that ended with ErrOutcomeUnknown, and register the horse again only if it
+// returns false and a nil error.
 //
-// Register the horse again only after false with a nil error. Every error matches
-// ErrOutcomeUnknown and is an [*UndecidedError], which says when another reading can decide.
-// Without such a time only the game shows whether the fee is paid: the race is gone, lacks
+// It returns true if the race lists the horse. It returns false if the race lists other
+// horses only, and either has a final order that names all of them, or was read an hour or
+// more after both its registration deadline and its start. Before that the horse may still be
+// listed. This assumes that the service enforces the deadline.
+//
+// Every error matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when
+// another call can decide. RetryAt is zero if no further call can: the race is gone, lacks
 // its deadline or its start, or lists nobody two hours after them, or the API key is refused.
+// Then only the game shows whether the fee is paid.
 //
-// The time of a reading is the response's Date minus its Age, or without a Date that of the
-// local clock.
+// The time of a reading is the response's Date minus its Age. Without a Date it is that of
+// the local clock.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

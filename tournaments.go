@@ -90,9 +90,9 @@ type PrizeItem struct {
 	Type string `json:"type"`
 }
 
-// AdditionalPrize is a prize in addition to the money. In the members additional_token
-// and additional_treasury_token the service may replace "token" by the name of its
-// currency, which is read and written.
+// AdditionalPrize is a prize in addition to the money. The service may use the name of its
+// currency for "token" in the members additional_token and additional_treasury_token. The
+// prize is decoded under any such name, and encoded with the name that it was decoded with.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {
@@ -120,7 +120,8 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON accepts any name of the currency, if the numbers name only one.
+// UnmarshalJSON accepts any name of the currency. If several undocumented names could be that
+// of the currency, the amount stays zero.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var values map[string]json.RawMessage
 	if err := unmarshal(data, &values); err != nil {
@@ -147,7 +148,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the name of the currency that was read.
+// MarshalJSON writes the name of the currency that was decoded, or else the documented one.
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	members := p.members()
 	if p.Items == nil {
@@ -167,9 +168,10 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 }
 
 // Get returns the tournament with the given id. If there is none, the error matches
-// ErrNotFound; if the response contains other tournaments instead, it is a [*DecodeError]
-// that names one. The shape of the response is undocumented: Get accepts a tournament or
-// an array. Of several with that id, it returns the one with the highest fee.
+// ErrNotFound. If the response contains other tournaments instead, the error is a
+// [*DecodeError] that names one of them. The shape of the response is undocumented: Get
+// accepts a tournament or an array of them. If several tournaments have that id, Get returns
+// the one with the highest entry fee.
 //
 // GET /api/v1/tournaments/{tournamentId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament

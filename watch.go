@@ -46,22 +46,23 @@ type RaceChange struct {
 }
 
 // Watch polls the open races until ctx is done, and yields a snapshot after each poll. The
-// changes of the first one are all races, opened. Watch starts no goroutine, and does not
-// poll while the loop body runs. Snapshots share races: do not modify them.
+// first snapshot reports all races as opened. Watch starts no goroutine, and does not poll
+// while the loop body runs. Snapshots share races, so do not modify them. To serve several
+// readers, keep the last snapshot in an atomic.Pointer.
 //
-// If a poll fails, its error comes with the last snapshot, without changes, and the next
-// poll follows after a backoff of up to five minutes (or Interval, if that is longer), or
-// after a Retry-After of up to an hour. An empty list after one that was not is requested
-// once more before its races are closed. Only an ErrInvalidArgument ends the loop.
+// If a poll fails, Watch yields its error with the last snapshot, without changes, and polls
+// again after a backoff of up to five minutes (or Interval, if that is longer), or after a
+// Retry-After of up to an hour. Only an error that matches ErrInvalidArgument ends the loop.
+// If a list is empty and the one before was not, it is requested once more before the races
+// are reported as closed.
 //
-// A race that can no longer be read keeps its last state. Its error comes once, after the
-// snapshot, or goes to [WithSkipHandler], and the next poll follows as usual. While an entry
-// has no readable id, no race closes.
+// A race that can no longer be read keeps its last state. Its error is yielded once, after
+// the snapshot, or passed to the handler of [WithSkipHandler]. While any entry has no
+// readable id, no race is reported as closed.
 //
 // Two races are the same if both their id and their start time are equal, so a race that is
-// moved is reported as closed and opened. Another order of the participants is not reported,
-// nor is a race that opens and closes between two polls. To serve several readers, keep the
-// last snapshot in an atomic.Pointer.
+// moved is reported as closed and opened. Not reported are another order of the participants,
+// and a race that opens and closes between two polls.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
