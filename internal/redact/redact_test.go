@@ -150,13 +150,6 @@ func TestErrorIsReplacedOnlyIfItShowsAKey(t *testing.T) {
 	}
 }
 
-func TestKeysDoNotPrint(t *testing.T) {
-	holder := struct{ keys Keys }{New(key)}
-	if text := fmt.Sprintf("%v %+v %#v", holder, holder, holder); strings.Contains(text, key) {
-		t.Error(text)
-	}
-}
-
 func TestVisibleDropsWhatDoesNotShow(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain, café, 馬, 🏇":                        "plain, café, 馬, 🏇",

@@ -90,7 +90,7 @@ func TestARetryAfterIsReadInEachFormThatHasOneMeaning(t *testing.T) {
 			text, date string
 			want       time.Duration
 		}{
-			{"", "", 0}, {"0", "", 0}, {"-1", "", 0}, {"-1s", "", 0}, {"soon", "", 0}, {"NaN", "", 0}, {"1,5 s", "", s},
+			{"", "", 0}, {"0", "", 0}, {"-1", "", 0}, {"soon", "", 0},
 			{"3", "", 3 * s}, {" 3 ", in(time.Hour), 3 * s}, {"1.93", "", 1930 * time.Millisecond},
 			{"1s", "", s}, {"1000ms", "", s}, {"1, 1", "", s}, {"2,9", "", 2 * s},
 			{"9223372037", "", centuries}, {"99999999999999999999", "", centuries},

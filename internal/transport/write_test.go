@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"net/http"
-	"slices"
 	"testing"
 )
 
@@ -32,37 +31,36 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	}
 }
 
-func TestWriteIsClearedByA4xxExcept408And499(t *testing.T) {
-	for status := 100; status <= 999; status++ {
-		r := &Record{Request: request(http.MethodPost)}
-		r.begin()
-		r.Status = status
-		isRejected := status >= 400 && status <= 499 && !slices.Contains([]int{408, 499}, status)
-		if r.MayHaveTakenEffect() == isRejected {
-			t.Errorf("status %d: may have taken effect: %t", status, !isRejected)
-		}
-	}
-}
-
-func TestWriteThatWasNotSentHasNoEffect(t *testing.T) {
-	read, unsent, lost, none := &Record{Request: request(http.MethodGet)}, &Record{Request: request(http.MethodPost)}, &Record{Request: request(http.MethodPost)}, &Record{Request: request(http.MethodPost)}
-	for _, r := range []*Record{read, unsent, lost} {
-		r.begin()
-		r.Err = errReset
-	}
-	unsent.Unsent = true
-	for r, want := range map[*Record]bool{read: false, unsent: false, lost: true, none: false} {
-		if r.MayHaveTakenEffect() != want {
-			t.Errorf("%s, unsent %t, %d attempts: may have taken effect: %t", r.Method, r.Unsent, r.Attempts(), !want)
-		}
-	}
-}
-
 // Two idle connections for each host, Go's default, would throttle a concurrent crawl.
 func TestWireKeepsConnectionsUnlessTheRequestIsAWrite(t *testing.T) {
 	w := NewWire(nil)
 	reads, writes := w.reads.(*http.Transport), w.writes.(*http.Transport)
 	if reads.DisableKeepAlives || reads.MaxIdleConnsPerHost < 100 || !writes.DisableKeepAlives {
 		t.Errorf("reads: %d idle connections, disabled %t; writes: disabled %t", reads.MaxIdleConnsPerHost, reads.DisableKeepAlives, writes.DisableKeepAlives)
+	}
+}
+
+func TestWriteMayHaveTakenEffectUnlessItWasNotSentOrRejected(t *testing.T) {
+	write := func(attempt Attempt) *Record {
+		r := &Record{Request: request(http.MethodPost)}
+		r.begin()
+		r.Attempt = attempt
+		return r
+	}
+	for status := 100; status <= 999; status++ {
+		isRejected := status >= 400 && status <= 499 && status != 408 && status != 499
+		if write(Attempt{Status: status}).MayHaveTakenEffect() == isRejected {
+			t.Errorf("status %d: may have taken effect: %t", status, !isRejected)
+		}
+	}
+	read := write(failure(errReset))
+	read.Method = http.MethodGet
+	for name, is := range map[string]bool{
+		"lost": write(failure(errReset)).MayHaveTakenEffect(), "without a connection": !write(Attempt{Err: errReset, Unsent: true}).MayHaveTakenEffect(),
+		"no attempt": !(&Record{Request: request(http.MethodPost)}).MayHaveTakenEffect(), "a read": !read.MayHaveTakenEffect(),
+	} {
+		if !is {
+			t.Errorf("%s: the opposite", name)
+		}
 	}
 }
