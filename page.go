@@ -116,22 +116,22 @@ func (l *listing[T]) fetch(ctx context.Context, r walk.Request) (p page[T]) {
 }
 
 // read returns the entries of a page with their ids and starts. An entry that cannot be
-// placed among others is an error, with its JSON for an id and the start of an entry beside
-// it. Other pages may show it with another start.
+// placed among others is an error, with its JSON for an id and the newest start of the page:
+// it comes first, so that no position after another entry of the page leaves it out.
 func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], err error) {
-	beside, placed, isWithin := l.firstStart(response, from-1), false, false
+	newest, placed, isWithin := l.newestStart(response, from), false, false
 	var problem *DecodeError
 	for i := range response.entries {
 		e := &response.entries[i]
-		start, tier := l.place(&e.value)
-		isUnplaced := start.UnixMilli() <= 0
-		if !isUnplaced {
-			beside = start.UnixMilli()
+		at, tier := l.place(&e.value)
+		start, isUnplaced := at.UnixMilli(), at.UnixMilli() <= 0
+		if isUnplaced {
+			start = newest
 		}
-		if err := l.checkBody(beside, tier, from); err != nil {
+		if err := l.checkBody(start, tier, from); err != nil {
 			return nil, err
 		}
-		isWithin = isWithin || l.byOffset || beside < from
+		isWithin = isWithin || l.byOffset || start < from
 		id := idOf(&e.value)
 		if id == "" || isUnplaced {
 			id = unplacedMark + hashOf(string(e.json))
@@ -142,7 +142,7 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 		} else {
 			placed = true
 		}
-		entry := listed[T]{ID: id, Start: beside, Unplaced: isUnplaced, Value: Entry[T]{Tier: l.tier.orDefault(), JSON: e.json}}
+		entry := listed[T]{ID: id, Start: start, Unplaced: isUnplaced, Value: Entry[T]{Tier: l.tier.orDefault(), JSON: e.json}}
 		if e.err != nil {
 			entry.Err = e.err
 		} else {
@@ -161,14 +161,16 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 	return entries, nil
 }
 
-// firstStart returns the start of the first entry that has one.
-func (l *listing[T]) firstStart(response *list[T], otherwise int64) int64 {
+// newestStart returns the newest start of a page that an entry may have.
+func (l *listing[T]) newestStart(response *list[T], from int64) (newest int64) {
 	for i := range response.entries {
-		if start, _ := l.place(&response.entries[i].value); start.UnixMilli() > 0 {
-			return start.UnixMilli()
-		}
+		start, _ := l.place(&response.entries[i].value)
+		newest = max(newest, start.UnixMilli())
 	}
-	return otherwise
+	if !l.byOffset && (newest <= 0 || newest >= from) { // a service may include from
+		newest = from - 1
+	}
+	return newest
 }
 
 // checkBody returns an error if an entry shows that the body of the request was ignored.

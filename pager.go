@@ -92,8 +92,8 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // Every error ends the loop. That of an entry that cannot be read, a [*DecodeError], comes
 // in its position, and a [*TieOverflowError] after the entries that share its start time:
 // range again to continue after it, or leave such entries out with [WithSkipHandler]. An
-// entry without a readable id or start comes beside its neighbor, and perhaps again beside
-// another one; a full page of such entries cannot be passed. While the service refuses
+// entry without a readable start comes before those of its page, and perhaps again before
+// those of another one; a full page of such entries cannot be passed. While the service refuses
 // requests, the loop waits as long as the context allows.
 //
 // Only an empty page is the end of a listing. If the page before it does not prove that,

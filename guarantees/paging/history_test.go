@@ -2,12 +2,14 @@ package paging_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,10 +20,11 @@ import (
 
 // history is a listing of races, whose responses take a time.
 type history struct {
-	starts    []int64        // newest first; the id of the last race is 1
-	damaged   map[int]string // texts of entries, by their index
-	delay     time.Duration
-	failAfter int // requests, if it is not 0
+	starts     []int64        // newest first; the id of the last race is 1
+	damaged    map[int]string // texts of entries, by their index
+	isReversed bool           // each page lists its oldest entry first
+	delay      time.Duration
+	failAfter  int // requests, if it is not 0
 
 	mu       sync.Mutex
 	requests int
@@ -66,11 +69,19 @@ func (h *history) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	read := req.Clone(req.Context())
 	read.Body = io.NopCloser(bytes.NewReader(body))
-	return double.Pages(len(h.starts), func(i int) int64 { return h.starts[i] }, h.entry)(read)
+	resp, err := double.Pages(len(h.starts), func(i int) int64 { return h.starts[i] }, h.entry)(read)
+	if h.isReversed && err == nil {
+		var page []json.RawMessage
+		err = json.NewDecoder(resp.Body).Decode(&page)
+		slices.Reverse(page)
+		text, _ := json.Marshal(page)
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	}
+	return resp, err
 }
 
-func (h *history) client(tb testing.TB) *horseracing.Client {
-	return double.Connect(tb, double.Service, &http.Client{Transport: h}, double.NoRetries())
+func (h *history) client(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
+	return double.Connect(tb, double.Service, &http.Client{Transport: h}, append(opts, double.NoRetries())...)
 }
 
 // dense is a history of n races, one a minute on average.

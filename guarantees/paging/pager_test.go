@@ -221,6 +221,27 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	}
 }
 
+// A service may list the entries of a page in any order.
+func TestAnEntryWithoutAStartIsReportedWhereverItsPageListsIt(t *testing.T) {
+	for i := range 60 {
+		h := dense(60)
+		h.isReversed, h.damaged = true, map[int]string{i: `{"main_race_id":99}`}
+		synctest.Test(t, func(t *testing.T) {
+			races, failures := 0, 0
+			c := h.client(t, horseracing.WithSkipHandler(func(context.Context, error) { failures++ }))
+			for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 16}).All(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				races++
+			}
+			if races != 59 || failures == 0 {
+				t.Errorf("entry %d: %d races of 59, %d errors", i, races, failures)
+			}
+		})
+	}
+}
+
 // It cannot be passed: nothing shows where the listing continues.
 func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 	h := dense(60)

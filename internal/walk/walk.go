@@ -36,7 +36,7 @@ const Latest = 1<<63 - 2
 type Entry[V any] struct {
 	Value    V
 	Start    int64  // epoch milliseconds
-	Unplaced bool   // it has no start: Start is that of an entry beside it
+	Unplaced bool   // it has no start: Start is the newest of its page
 	ID       string // empty if the error is not that of an entry
 	Err      error  // why the entry or a page cannot be read
 	Ties     int    // if not 0, so many entries of that start filled a whole page: the listing cannot show whether there are more
