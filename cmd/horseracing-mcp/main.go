@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
@@ -39,7 +41,7 @@ type settings struct {
 }
 
 // run returns the exit status: 2 after a mistake in flags or variables.
-func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout io.WriteCloser, stderr io.Writer) int {
+func run(ctx context.Context, args []string, getenv func(string) string, stdin io.ReadCloser, stdout io.WriteCloser, stderr io.Writer) int {
 	s, stop, err := start(args, getenv, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -48,7 +50,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 		return 2
 	}
 	defer stop()
-	if err := s.Run(ctx, newPipe(stdin, stdout, stderr)); err != nil && ctx.Err() == nil {
+	if err := s.Run(ctx, pipeTransport{&mcp.IOTransport{Reader: stdin, Writer: stdout}}); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "horseracing-mcp:", err)
 		return 1
 	}

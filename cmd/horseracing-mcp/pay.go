@@ -16,16 +16,6 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// openLedger opens the ledger with the person's limits.
-func (s *server) openLedger() (err error) {
-	options := []ledger.Option{ledger.WithMaxFee(*s.maxFee), ledger.WithDailyBudget(*s.daily, time.UTC)}
-	if s.budget != nil {
-		options = append(options, ledger.WithBudget(*s.budget))
-	}
-	s.ledger, err = ledger.Open(s.path, s.client, options...)
-	return err
-}
-
 // remainder is what may still be paid.
 type remainder struct {
 	LeftToday amount  `json:"left_today" jsonschema:"what may still be paid today, in UTC"`
@@ -109,11 +99,11 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in regi
 	}
 	p := known.(plan)
 	seen, err := p.Look(ctx)
-	if err != nil {
-		return out, fmt.Errorf("nothing was sent: %w", err)
-	}
 	if e := p.Known(); paid(e.State) != "no" { // by an earlier call
 		return outcome(e, nil), nil
+	}
+	if err != nil {
+		return out, fmt.Errorf("nothing was sent: %w", err)
 	}
 	against, fee := s.against(p.Entry, seen), seen.Race.EntryFee
 	if !fee.Equal(p.fee) {

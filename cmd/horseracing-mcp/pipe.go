@@ -1,12 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -24,33 +19,11 @@ type pipe struct {
 	calls sync.WaitGroup // without a response so far
 }
 
-// newPipe returns a pipe that ignores lines that are not JSON: any other transport ends with
-// them.
-func newPipe(stdin io.Reader, stdout io.WriteCloser, stderr io.Writer) mcp.Transport {
-	lines, filtered := io.Pipe()
-	go func() { filtered.CloseWithError(copyJSON(filtered, stdin, stderr)) }()
-	return pipeTransport{&mcp.IOTransport{Reader: lines, Writer: stdout}}
-}
-
 type pipeTransport struct{ mcp.Transport }
 
 func (t pipeTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
 	return &pipe{Connection: c}, err
-}
-
-func copyJSON(to io.Writer, from io.Reader, stderr io.Writer) error {
-	for lines := bufio.NewReader(from); ; {
-		line, err := lines.ReadBytes('\n')
-		if json.Valid(line) {
-			to.Write(line)
-		} else if len(bytes.TrimSpace(line)) > 0 {
-			fmt.Fprintf(stderr, "horseracing-mcp: ignored a line of %d bytes that is not JSON\n", len(line))
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {

@@ -168,6 +168,7 @@ func TestAResultIsSmallIsSentOnceAndHasTheTimeOfTheService(t *testing.T) {
 
 func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
+	fake.Inject(horseracingtest.Fault{Path: "/api/v1/horses/missions/7", Status: 403, Body: "<!DOCTYPE html><html>blocked</html>", Times: -1})
 	s := inMemory(t, fake, allowed(t))
 	for _, test := range []struct {
 		tool string
@@ -191,6 +192,7 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 		{"list_open_races", map[string]any{"max_fee": "a lot"}, "invalid_argument: max_fee must be a number of tokens"},
 		{"list_open_races", map[string]any{"tier": "Silver"}, `invalid_argument: of a tier "Silver"; found: Omega`},
 		{"list_open_races", map[string]any{"horse": 99999}, "not_found: "},
+		{"list_missions", map[string]any{"horse": 7}, "unavailable: an HTML page; it is from a proxy or firewall"},
 		{"plan_registration", map[string]any{"horse": 1, "race": 99999}, "not_found: "},
 		{"settle", map[string]any{"all": true}, "invalid_argument: unexpected additional properties"},
 	} {

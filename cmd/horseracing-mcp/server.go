@@ -57,9 +57,9 @@ func (s *server) options() []horseracing.Option {
 }
 
 // init opens the ledger if there is one, and adds the tools.
-func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) error {
+func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) (err error) {
 	s.client, s.owner = client, owner
-	if err := json.Unmarshal(descriptions, &s.texts); err != nil {
+	if err = json.Unmarshal(descriptions, &s.texts); err != nil {
 		return err
 	}
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
@@ -82,7 +82,12 @@ func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) err
 	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, s.register)
 	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, s.settle)
 	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, s.listLedger)
-	return s.openLedger()
+	options := []ledger.Option{ledger.WithMaxFee(*s.maxFee), ledger.WithDailyBudget(*s.daily, time.UTC)}
+	if s.budget != nil {
+		options = append(options, ledger.WithBudget(*s.budget))
+	}
+	s.ledger, err = ledger.Open(s.path, client, options...)
+	return err
 }
 
 // stamp is the member that all results have.
@@ -184,6 +189,8 @@ func sentence(err error) string {
 		return text
 	case errors.Is(err, ledger.ErrInUse):
 		return "in_use: " + text + "; another program uses the ledger: try again later"
+	case isAPI && api.Message == "an HTML page":
+		return "unavailable: " + err.Error()
 	case isTransport, errors.Is(err, horseracing.ErrServer), errors.Is(err, horseracing.ErrRateLimited):
 		return "unavailable: " + text + "; the service does not respond or refuses requests: try again in a minute"
 	case errors.Is(err, horseracing.ErrNotFound):
