@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,56 +18,34 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// A service that is down, wholly or for most requests, costs no race.
+// A service that is down, wholly or for most requests, also in the middle of a poll, costs no
+// race.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(double.Worlds(4, 240, 2)) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) { outage(t, fake, seed) }, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-		})
-	}
-}
-
-func outage(t *testing.T, fake *horseracingtest.Server, seed uint64) {
-	random := rand.New(rand.NewPCG(seed, 1))
-	down := 30*time.Minute + time.Duration(random.Int64N(int64(23*time.Hour+30*time.Minute)))
-	passes := []float64{0, 0.02, 0.05, 0.1}[seed%4]
-	inMidPoll := seed/4%2 == 0
-	begun := time.Now()
-	var since time.Time // of the outage
-	page := 0
-	fake.Handle("GET "+double.ResultsPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		if since.IsZero() && time.Since(begun) > 2*time.Hour {
-			if page++; page == 3 || !inMidPoll {
-				since = time.Now()
+		double.RunBubble(t, fmt.Sprint(seed), func(t *testing.T, fake *horseracingtest.Server) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			down := 30*time.Minute + time.Duration(random.Int64N(int64(23*time.Hour)))
+			passes := []float64{0, 0.02, 0.05, 0.1}[seed%4]
+			time.AfterFunc(2*time.Hour, func() {
+				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Body: "<html>down</html>", Skip: random.IntN(4), Probability: 1 - passes, Times: -1})
+				time.AfterFunc(down, fake.ClearFaults)
+			})
+			races := horseracing.RaceID((6*time.Hour + down) / (90 * time.Second))
+			for id := range races {
+				time.AfterFunc(time.Duration(id)*90*time.Second, func() { fake.AddRaces(double.Finished(id+1, -time.Second)...) })
 			}
-		}
-		if since.IsZero() || time.Since(since) > down || random.Float64() < passes {
-			return horseracingtest.Response{}, false
-		}
-		return horseracingtest.Response{Status: []int{500, 502, 503}[random.IntN(3)], Body: "<html>down</html>"}, true
-	})
-	ctx := double.Within(t, 6*time.Hour+down)
-	last := horseracing.RaceID(0)
-	var races sync.WaitGroup
-	races.Go(func() {
-		for ctx.Err() == nil {
-			last++
-			fake.AddRaces(double.Finished(last, -time.Second)...)
-			time.Sleep(90 * time.Second)
-		}
-	})
-	var f followed
-	client, query := fake.Client(), horseracing.FollowQuery{Since: begun.Add(-time.Hour), Interval: 2 * time.Minute}
-	f.process(t, ctx, client, query, 1<<30)
-	races.Wait()
-	for id := horseracing.RaceID(1); id < last-5; id++ {
-		if f.times[id] != 1 {
-			t.Errorf("down for %v, %v of the requests pass: race %d came %d times", down, passes, id, f.times[id])
-		}
-	}
-	if passes == 0 && len(f.errors) == 0 {
-		t.Errorf("down for %v, %v of the requests pass: no error", down, passes)
+			var f followed
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: 2 * time.Minute}, 6*time.Hour+down)
+			for id := horseracing.RaceID(1); id < races-5; id++ {
+				if f.times[id] != 1 {
+					t.Errorf("down for %v, %v of the requests pass: race %d came %d times", down, passes, id, f.times[id])
+				}
+			}
+			if passes == 0 && len(f.errors) == 0 {
+				t.Errorf("down for %v: no error", down)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
 
@@ -120,9 +97,9 @@ func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
 				})}))
 				fake.ResetLog()
 				times := map[horseracing.RaceID]int{}
-				loop := loops(client, 3, horseracing.Cursor{})[name]
+				loop := loops(t.Context(), client, 3)[name]
 				for range 4 {
-					for race, err := range loop.races(t.Context()) {
+					for race, err := range loop {
 						switch {
 						case err == nil:
 							times[race.MainRaceID]++
@@ -175,7 +152,7 @@ func TestEmptyListsLoseNothing(t *testing.T) {
 				for _, times := range []int{1, 2, 3, 5} {
 					fake.ClearFaults()
 					fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})
-					got := collected(t, loops(fake.Client(), 1+first%5, horseracing.Cursor{})[name].races(t.Context()))
+					got := collected(t, loops(t.Context(), fake.Client(), 1+first%5)[name])
 					n := 0
 					for _, often := range got {
 						n += often

@@ -12,51 +12,26 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// take follows until n races have come, and fails on any error.
-func take(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, n int) (ids []horseracing.RaceID) {
-	t.Helper()
-	for r, err := range c.Races.Follow(q).All(double.ADay(t)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ids = append(ids, r.MainRaceID); len(ids) == n {
-			return ids
-		}
-	}
-	t.Fatalf("races %v came, want %d", ids, n)
-	return nil
-}
-
+// Each wait is up to a tenth less than twice the one before.
 func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusInternalServerError, Times: 8})
-		since := time.Now()
-		go func() {
-			time.Sleep(5 * time.Minute)
-			fake.AddRaces(double.Finished(1, 0)...)
-		}()
-		var failures []time.Time
-		for r, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: since, Interval: 10 * time.Second}).All(double.ADay(t)) {
+		fake.AddRaces(double.Finished(1, -time.Minute)...)
+		last, longest, failures := time.Time{}, 10*time.Second, 0
+		for r, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: longest}).All(double.ADay(t)) {
 			if err == nil {
-				if r.MainRaceID != 1 {
-					t.Errorf("race %d", r.MainRaceID)
-				}
 				break
 			}
-			if r != nil || !errors.Is(err, horseracing.ErrServer) {
-				t.Fatalf("race %v, error %v", r, err)
+			wait := time.Since(last)
+			if failures++; r != nil || !errors.Is(err, horseracing.ErrServer) || failures > 1 && (wait > longest || wait < longest*9/10) {
+				t.Errorf("failure %d is %v, after %v, want %v", failures, err, wait, longest)
 			}
-			failures = append(failures, time.Now())
-		}
-		if len(failures) != 8 {
-			t.Fatalf("%d failures", len(failures))
-		}
-		longest := 10 * time.Second
-		for i := 1; i < len(failures); i++ {
-			if wait := failures[i].Sub(failures[i-1]); wait > longest || wait < longest*9/10 {
-				t.Errorf("wait %d was %v, want up to a tenth less than %v", i, wait, longest)
+			if last = time.Now(); failures > 1 {
+				longest = min(2*longest, 5*time.Minute)
 			}
-			longest = min(2*longest, 5*time.Minute)
+		}
+		if failures != 8 {
+			t.Errorf("%d failures", failures)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
@@ -119,24 +94,6 @@ func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
 			t.Errorf("ended after %v", took)
 		}
 	}, horseracingtest.WithLatency(time.Minute), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-func TestFollowFromNowCanBeStoppedBeforeTheFirstRace(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		fake.AddRaces(double.Finished(1, -10*time.Minute)...)
-		f := fake.Client().Races.Follow(horseracing.FollowQuery{})
-		if !f.Cursor().IsZero() {
-			t.Error("a cursor before the first poll")
-		}
-		ctx := double.Within(t, time.Minute)
-		for race, err := range f.All(ctx) {
-			t.Errorf("race %v, error %v", race, err)
-		}
-		fake.AddRaces(double.Finished(2, -time.Second)...)
-		if got := take(t, fake.Client(), horseracing.FollowQuery{Resume: f.Cursor()}, 1); got[0] != 2 {
-			t.Errorf("races %v", got)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 func TestFollowLosesNoRaceIfItsContextEndsWhileTheCallerIsAtWork(t *testing.T) {
