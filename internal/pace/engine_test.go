@@ -187,9 +187,11 @@ func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 // TestABackoffIsNeverZero, however high a rate was learned.
 func TestABackoffIsNeverZero(t *testing.T) {
 	p, now := NewRoutes(func() float64 { return 0 }), simStart
-	p.common.rate = 1e29
 	for i := range 100 {
 		waiter := join(p, Walk)
+		if i == 0 {
+			p.common.rate, waiter.route.rate = 1e29, 1e29
+		}
 		p.Send(now, waiter)
 		p.Report(now, waiter, Refused, Hold{})
 		join(p, Walk)
