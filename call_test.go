@@ -110,7 +110,7 @@ func operations() []operationTest {
 			if err != nil {
 				return nil, err
 			}
-			return json.RawMessage(receipt.Body), nil
+			return receipt.Body, nil
 		},
 	}, {
 		Name: "Tournaments.Results", Method: "GET", Path: "/api/v1/tournaments/results", Response: "tournaments_results.json",
