@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,17 +31,13 @@ func TestWithoutALedgerNothingCanPayAndHintsAreTrue(t *testing.T) {
 		t.Errorf("%d tools read, %d in all", len(reading), len(all))
 	}
 	for name, tool := range all {
-		hints, sentences := tool.Annotations, strings.Count(tool.Description+" ", ". ")
+		hints := tool.Annotations
 		changes := name == "register" || name == "settle"
 		if hints.ReadOnlyHint == changes || reading[name] != nil && changes || hints.DestructiveHint == nil || *hints.DestructiveHint != (name == "register") || !hints.IdempotentHint || hints.OpenWorldHint == nil || *hints.OpenWorldHint != (name != "list_ledger") {
 			t.Errorf("%s: %+v", name, hints)
 		}
-		if tool.Title == "" || sentences < 3 || sentences > 5 || tool.OutputSchema == nil || tool.InputSchema == nil {
-			t.Errorf("%s: %q, %d sentences", name, tool.Title, sentences)
-		}
-		verb, noun, _ := strings.Cut(name, "_")
-		if !slices.Contains([]string{"list", "get", "plan", "register", "settle"}, verb) || noun == "" && !changes {
-			t.Errorf("%s is not verb and noun", name)
+		if tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || tool.InputSchema == nil {
+			t.Errorf("%s: %+v", name, tool)
 		}
 	}
 }
