@@ -187,7 +187,7 @@ func (l *followLoop[T]) poll() bool {
 		if err := l.begin(); err != nil {
 			return l.fail(err)
 		}
-	} else if !l.window(l.state.Settled, walk.Latest, 0) {
+	} else if !l.window(l.state.Settled, noEnd, 0) {
 		return false
 	} else if !l.found && len(l.state.Seen) > 0 {
 		return l.fail(l.listing.emptied())
@@ -203,13 +203,13 @@ func (l *followLoop[T]) fail(err error) bool {
 
 // begin notes what finished before the follower began, down to Lookback before the newest.
 func (l *followLoop[T]) begin() error {
-	p := l.readPart(1, walk.Latest, 0)
+	p := l.readPart(1, noEnd, 0)
 	newest := l.began // of an empty listing
 	if len(p.entries) > 0 {
 		newest = min(p.entries[0].Start, newest)
 	}
 	if p.err == nil {
-		p = l.readPart(max(1, newest-l.lookback), walk.Latest, maxSeen)
+		p = l.readPart(max(1, newest-l.lookback), noEnd, maxSeen)
 	}
 	if p.err != nil {
 		return p.err
@@ -230,6 +230,8 @@ const (
 	maxHeld   = 7000         // entries that are held
 	growth    = 8            // how many times as long the next window may be
 	maxTries  = 4            // failures in a row, before a window is cut
+
+	noEnd = walk.Latest + 1 // the upper end of a window that begins with the newest entry
 )
 
 // window yields what starts at low or later, and before high, the oldest first. The listing
@@ -297,12 +299,12 @@ func (l *followLoop[T]) read(low, high int64, most int) (part[T], bool) {
 		if !l.fail(p.err) {
 			return p, false
 		}
-		if l.schedule.failures >= maxTries && high < walk.Latest {
+		if l.schedule.failures >= maxTries && high < noEnd {
 			return p, true
 		}
 		p = l.readPart(low, high, most)
 	}
-	if p.count > 0 || high < walk.Latest { // else the poll has found nothing, which may be a failure
+	if p.count > 0 || high < noEnd { // else the poll has found nothing, which may be a failure
 		l.schedule.failures = 0
 	}
 	return p, true
@@ -311,10 +313,7 @@ func (l *followLoop[T]) read(low, high int64, most int) (part[T], bool) {
 // readPart reads as read does, once.
 func (l *followLoop[T]) readPart(low, high int64, most int) part[T] {
 	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: min(l.query.Concurrency, 1+most/(5*pageSize))}
-	if high < walk.Latest {
-		q.Before = time.UnixMilli(high)
-	}
-	pager, p := newPager(q, 0, l.listing), part[T]{low: high}
+	pager, p := newPager(q, high-1, l.listing), part[T]{low: high}
 	pager.known = l.known
 	defer func() { l.began = cmp.Or(l.began, pager.began) }()
 	for e := range pager.entries(l.ctx) {

@@ -46,7 +46,7 @@ type OffsetQuery struct {
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
 func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
-	return newPager(q, 0, s.finished())
+	return newPager(q, walk.Latest, s.finished())
 }
 
 // finished is the listing of Results and Follow.
@@ -64,7 +64,7 @@ func (s *RacesService) finished() listing[Race] {
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
-	return newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume}, q.Offset, listing[Race]{backend: s.backend, kind: cursorRacesV1, route: routeResultsV1, byOffset: true, place: placeRace})
+	return newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume}, int64(q.Offset), listing[Race]{backend: s.backend, kind: cursorRacesV1, route: routeResultsV1, byOffset: true, place: placeRace})
 }
 
 // Results walks over finished tournaments, newest first. Nothing is requested until the
@@ -73,7 +73,7 @@ func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
 func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
-	return newPager(q, 0, s.finished())
+	return newPager(q, walk.Latest, s.finished())
 }
 
 // finished is the listing of Results and Follow.
@@ -174,9 +174,9 @@ func (p *Pager[T]) Cursor() Cursor {
 	return newCursor(p.listing.kind, p.listing.tier, pagerState{p.since, p.position})
 }
 
-// newPager returns a pager at the position of the query's Resume, or at its beginning: the
-// offset, or Before.
-func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
+// newPager returns a pager at the position of the query's Resume, or at first: the offset, or
+// by time the latest start, if the query has no Before.
+func newPager[T any](q ResultsQuery, first int64, l listing[T]) *Pager[T] {
 	tier, payload, problem := resumed(l.kind, q.Tier, q.Resume)
 	l.tier, l.order = tier, cmp.Or(l.order, pace.Walk)
 	p := &Pager[T]{listing: l, resume: q.Resume, concurrency: max(1, q.Concurrency)}
@@ -190,20 +190,15 @@ func newPager[T any](q ResultsQuery, offset int, l listing[T]) *Pager[T] {
 	if !q.Since.IsZero() {
 		p.since = ceilMilli(q.Since)
 	}
-	first := int64(offset)
-	switch {
-	case l.byOffset:
-	case q.Before.IsZero():
-		first = walk.Latest
-	default:
+	if !q.Before.IsZero() {
 		first = ceilMilli(q.Before) - 1
 	}
 	if q.Resume.IsZero() || !l.byOffset && p.position.At > first {
 		p.position = walk.Position{At: first}
 	}
 	switch {
-	case offset < 0:
-		problem = fmt.Errorf("an Offset of %d is negative", offset)
+	case l.byOffset && first < 0:
+		problem = fmt.Errorf("an Offset of %d is negative", first)
 	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
 		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
 	case !q.Since.IsZero() && !q.Before.IsZero() && p.since > first+1:
