@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,20 +26,21 @@ func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testi
 	} {
 		for attended, want := range map[bool][2]time.Duration{true: test.attended, false: test.other} {
 			synctest.Test(t, func(t *testing.T) {
-				began, lines := time.Now(), 0
+				began := time.Now()
+				var lines atomic.Int64
 				fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithHistory(300))
 				defer fake.Close()
 				fake.Inject(test.fault)
 				p := &program{name: "horseracing", attended: attended, stderr: writer(func(text []byte) error {
 					took := time.Since(began) / time.Second
-					if lines++; lines == 1 && (took < want[0] || took > want[1] || want[0] == 0) {
+					if lines.Add(1) == 1 && (took < want[0] || took > want[1] || want[0] == 0) {
 						t.Errorf("%s, attended %t: after %d s %s", name, attended, took, text)
 					}
 					return nil
 				})}
 				_, _ = fake.Client(p.reporting()...).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 300)
-				if (lines > 0) != (want[0] > 0) {
-					t.Errorf("%s, attended %t: %d lines in %v", name, attended, lines, time.Since(began))
+				if n := lines.Load(); (n > 0) != (want[0] > 0) {
+					t.Errorf("%s, attended %t: %d lines in %v", name, attended, n, time.Since(began))
 				}
 			})
 		}
