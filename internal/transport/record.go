@@ -94,7 +94,7 @@ type Record struct {
 	retrying bool          // another attempt follows
 	wait     time.Duration // before it
 	refusals int           // of a patient call, which the policy does not count as retries
-	paid     int           // retries that the budget paid for
+	paid     int           // tokens of the budget that its retries cost
 	waiter   pace.Waiter
 }
 

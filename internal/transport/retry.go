@@ -28,9 +28,10 @@ func (r Retry) backoff(demanded time.Duration, retries int) time.Duration {
 }
 
 // policy decides whether another attempt follows. All calls of a client share its budget:
-// each retry spends five tokens, a conclusive response after retries refunds them, and one
-// at once earns one token. Random faults leave enough, and in an outage the load soon falls to one
-// attempt a call.
+// each retry spends five tokens, and one if it is of a page of a walk, of which many may be
+// in flight. A conclusive response after retries refunds them, and one at once earns one
+// token. Random faults leave enough, and in an outage the load soon falls to one attempt a
+// call.
 type policy struct {
 	logger *slog.Logger
 	mu     sync.Mutex
@@ -40,24 +41,25 @@ type policy struct {
 const (
 	budgetSize = 500
 	retryCost  = 5
+	pageCost   = 1
 )
 
 // spend reports whether a retry may be made, and pays for it.
-func (p *policy) spend() bool {
+func (p *policy) spend(cost int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tokens < retryCost {
+	if p.tokens < cost {
 		return false
 	}
-	p.tokens -= retryCost
+	p.tokens -= cost
 	return true
 }
 
-// earn credits a conclusive response after some retries.
-func (p *policy) earn(retries int) {
+// earn credits a conclusive response after retries that cost so many tokens.
+func (p *policy) earn(paid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tokens = min(p.tokens+max(1, retries*retryCost), budgetSize)
+	p.tokens = min(p.tokens+max(1, paid), budgetSize)
 }
 
 // shouldRetry decides whether another attempt follows the last one of the call in ctx,
@@ -106,11 +108,15 @@ func (p *policy) decide(ctx context.Context, r *Record, meaning meaning) bool {
 		if r.RetryAfter > r.Retry.MaxWait && !r.Patient {
 			return false
 		}
-		if !p.spend() {
+		cost := retryCost
+		if r.Patient {
+			cost = pageCost
+		}
+		if !p.spend(cost) {
 			p.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: no retry: the retry budget is spent", r.attrs()...)
 			return false
 		}
-		r.paid++
+		r.paid += cost
 		r.wait = r.Retry.backoff(min(r.RetryAfter, maxHold), retries)
 	}
 	p.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: retry", append(r.attrs(), slog.Duration("wait", r.wait))...)
