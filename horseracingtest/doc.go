@@ -18,7 +18,7 @@
 // Faults can be injected ([Server.Inject]), requests limited ([WithRequestLimit])
 // and inspected ([Server.Requests]), and single operations replaced ([Server.Handle]).
 // Finished races can be opened again, for a backtest ([WithHistoryOf]). [WithReadings]
-// makes the fake read the API reference in another way, where that leaves something open.
+// makes the fake read the API reference in another way, if it leaves something open.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/testing.md has examples.
 //

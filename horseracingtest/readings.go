@@ -13,10 +13,10 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Readings are ways in which the service may read its own document, where that leaves
-// something open. The zero value is the literal reading, which the fake has otherwise.
-// They can be combined. An HTML page or a cut body with status 200 is a [Fault]; anything
-// else can be done by a handler, see [Server.Handle].
+// Readings are ways in which the service may behave because its documentation leaves
+// something open. They can be combined. The zero value is the literal reading, which is the
+// default. To respond with an HTML page or a cut body and status 200, use a [Fault], and for
+// anything else a handler; see [Server.Handle].
 //
 // See docs/unknowns.md, section "How the service may read its document".
 type Readings struct {
@@ -44,7 +44,7 @@ type Readings struct {
 	Members map[string]string
 }
 
-// WithReadings makes the fake read its document in other ways than the literal one.
+// WithReadings makes the fake read the API reference in other ways than the literal one.
 func WithReadings(r Readings) Option { return func(s *settings) { s.readings = r } }
 
 // check returns what is wrong with the readings.

@@ -82,8 +82,8 @@ func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 // forty races. The default is 2,000.
 func WithHistory(races int) Option { return func(s *settings) { s.races = races } }
 
-// WithTies makes as many races of the history start at each instant, 1 to 12. The default
-// is 1. More than ten races at one instant cannot be read by time.
+// WithTies makes this many races of the history start at each instant, from 1 to 12. The
+// default is 1. A listing by time cannot show more than ten races of one instant.
 func WithTies(races int) Option { return func(s *settings) { s.ties = races } }
 
 // WithClock makes the fake follow a clock such as time.Now, which returns fake time in

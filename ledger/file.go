@@ -52,7 +52,7 @@ func parseLine(text []byte) (line, error) {
 func (l *Ledger) open() error {
 	_, neverLocked := os.Stat(l.path + ".lock") // before the ledger, which is created first
 	if _, missing := os.Stat(l.path); missing != nil && neverLocked == nil {
-		return fmt.Errorf("it is gone: restore it, or remove %s.lock to begin anew, without what was paid: %w", l.path, missing)
+		return fmt.Errorf("the file is missing, but its lock file exists: restore it, or remove %s.lock to begin anew, without what was paid: %w", l.path, missing)
 	}
 	if file, err := os.OpenFile(l.path, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		file.Close()

@@ -3,23 +3,23 @@
 //
 // A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line with the state
 // [Sending] just before it sends a registration, and another line when its outcome is known.
-// Each line is on disk before the next step. A registration that is not sent, because the
-// service refuses requests at the moment, leaves no line.
+// Each line is on disk before the ledger continues. If a registration is not sent, for example
+// because the service refuses requests at the moment, no line is written.
 //
 // # Unknown outcomes
 //
 // If the outcome is unknown, the fee may be paid: it counts against the budgets, and the
 // pair of horse and race is not registered again, until [Ledger.Settle] has read the
-// outcome, or a person calls [Ledger.Decide]. A bot calls Settle each minute or so and
-// continues with other races meanwhile. A race may show its horses hours later, so a budget
-// needs room for a few fees.
+// outcome, or [Ledger.Decide] is called for a person who knows it. A bot calls Settle each
+// minute or so and continues with other races meanwhile. A race may list its horses hours
+// later, so choose a budget with room for the fees of a few such registrations.
 //
 // # Several processes
 //
 // Any number of processes can have a ledger open. The file is locked only while one line is
 // appended: a process takes the lock, reads what others appended, checks the pair and the
-// budgets, writes its line, syncs it to disk and unlocks. An entry that is Sending counts
-// against the budgets of all of them and keeps its pair back, whoever sends it.
+// budgets, writes its line, syncs it to disk and unlocks. While an entry is Sending, it counts
+// against the budgets of every process, and no process sends its pair.
 //
 // # If a program is killed
 //
@@ -34,12 +34,12 @@
 //     after the start of the race.
 //   - After the response was read, and before the line with the outcome is on disk. The entry
 //     stays Sending, as above. Settle reads the outcome from the race.
-//   - After that. Everything is known.
+//   - After the line with the outcome is on disk. Nothing is left to find out.
 //
 // A loss of power has the same effects. The lock of a program that was killed is released by
 // the operating system.
 //
-// The caller passes the fee; the ledger does not read the race before it registers.
+// The ledger does not read the race before it registers: the caller passes the fee.
 package ledger
 
 import (
@@ -57,7 +57,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Sentinels for errors.Is. If an error is one of them, nothing was sent.
+// Sentinels for errors.Is. If an error matches one of them, nothing was sent.
 var (
 	ErrInUse     = errors.New("the ledger is in use")                              // another process held the lock for five seconds
 	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or longer than 100 digits

@@ -68,12 +68,12 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 		})
 	}
 	flags.BoolVar(&set.demo, "demo", false, "use an embedded fake of the service")
-	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger; with it, --max-fee and --daily, the agent can register")
+	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger, as an absolute path; the agent can register if --max-fee and --daily are set too")
 	tokens("max-fee", "the highest fee of one registration, in `TOKENS`", &set.maxFee)
 	tokens("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", &set.daily)
 	tokens("budget", "the highest sum of all fees in the ledger, in `TOKENS`; default unlimited", &set.budget)
 	flags.BoolVar(&set.confirm, "confirm", false, "ask the person for a yes before each payment, through the host")
-	flags.BoolVar(&set.text, "text", false, "results as JSON in texts too, for hosts that show nothing else to the model")
+	flags.BoolVar(&set.text, "text", false, "repeat each result as a text, for hosts that show only texts to the model")
 	flags.Func("horses", "the `NUMBERS` of the horses that may be registered, as in 1,2,3; default any", func(text string) error {
 		for part := range strings.SplitSeq(text, ",") {
 			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)

@@ -42,10 +42,10 @@ func (p *program) ledgerCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today (in UTC), and by state")
 	flags.BoolVar(&o.settle, "settle", false, "read the races whose outcome is unknown, once")
-	flags.StringVar(&o.decide, "decide", "", "note that a horse is `entered|absent` whose outcome is unknown")
+	flags.StringVar(&o.decide, "decide", "", "record that the unknown outcome is `entered|absent`")
 	flags.Int64Var(&o.horse, "horse", 0, "with --decide, the `NUMBER` of the horse")
 	flags.Int64Var(&o.race, "race", 0, "with --decide, the main_race_id, a `NUMBER`")
-	flags.StringVar(&o.note, "note", "", "with --decide, the `TEXT` of how you know")
+	flags.StringVar(&o.note, "note", "", "with --decide, a `TEXT` that says how you know")
 	p.serviceFlags(flags, false)
 	c.MarkFlagsMutuallyExclusive("sum", "settle", "decide")
 	return c

@@ -41,7 +41,7 @@ func listingFlags(c *cobra.Command, name string) *listingOptions {
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
 	flags.IntVarP(&o.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
-	flags.IntVar(&o.concurrency, "concurrency", 4, "how many `REQUESTS` may be in flight; with -n at most one for each hundred entries, unless this is set")
+	flags.IntVar(&o.concurrency, "concurrency", 4, "the most `REQUESTS` in flight at once; if it is not set, -n lowers it to one for each hundred entries")
 	fileFlag(flags, &o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
 	flags.BoolVar(&o.withCursor, "with-cursor", false, "with --cursor or --follow, add to each JSON line the position after it")
 	flags.BoolVar(&o.follow, "follow", false, "wait for "+name+"s to finish, and print them as they appear")
