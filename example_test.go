@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -52,9 +49,8 @@ func Example() {
 	// the latest result: Amber Handicap, won by horse 1740
 }
 
-// A client with settings of its own. Without options it retries reads three
-// times, gives an attempt 30 seconds, and sends without a limit until the service
-// refuses a request.
+// A client with settings of its own. Without options it retries reads three times, limits an
+// attempt to 30 seconds, and sends without a limit until the service refuses a request.
 func ExampleNewClient() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -68,20 +64,16 @@ func ExampleNewClient() {
 	if err != nil {
 		log.Fatal(err)
 	}
-
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for the whole call
-	defer cancel()
-	horse, err := client.Horses.Get(ctx, 1)
+	horse, err := client.Horses.Get(context.Background(), 1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	color, _ := horse.Trait("mane_color")
-	fmt.Println(horse.Name, "of level", horse.Level, "with a mane of", color)
+	fmt.Println(horse.Name, "of level", horse.Level)
 	// Output:
-	// Iron Island of level 15 with a mane of black
+	// Iron Island of level 15
 }
 
-// errors.Is finds out what an error means, and errors.AsType the response that it comes from.
+// errors.Is finds what an error means, and errors.AsType the response that it reports.
 func Example_errors() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -98,7 +90,7 @@ func Example_errors() {
 	case errors.Is(err, horseracing.ErrUnauthorized):
 		fmt.Println("the API key is wrong")
 	case errors.Is(err, horseracing.ErrRateLimited), errors.Is(err, horseracing.ErrServer):
-		fmt.Println("later, perhaps")
+		fmt.Println("try again later")
 	case errors.Is(err, context.DeadlineExceeded):
 		fmt.Println("it took too long")
 	default:
@@ -185,55 +177,41 @@ func ExampleBigInt_FormatUnits() {
 	// 2500.000000000000000001
 }
 
-// A program that stops after a few races and continues there when it is started
-// again: its place is a short text in a file.
+// A program that reads a few races, and continues there when it is started again. Its position
+// is a short text.
 func ExampleCursor() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "cursor")
+	ctx := context.Background()
 
-	program := func() {
-		saved, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			log.Fatal(err)
-		}
-		cursor, err := horseracing.ParseCursor(string(saved)) // of no text: the beginning
+	saved := "" // in a file or a database; empty at the beginning
+	for range 2 {
+		cursor, err := horseracing.ParseCursor(saved)
 		if err != nil {
 			log.Fatal(err)
 		}
 		results := fake.Client().Races.Results(horseracing.ResultsQuery{Resume: cursor})
-		races, err := results.Take(context.Background(), 3)
+		races, err := results.Take(ctx, 2)
 		if err != nil {
 			log.Fatal(err)
 		}
 		for _, race := range races {
 			fmt.Println("race", race.MainRaceID)
 		}
-		if err := os.WriteFile(file, []byte(results.Cursor().String()), 0o600); err != nil {
-			log.Fatal(err)
-		}
+		saved = results.Cursor().String()
+		fmt.Println("the program ends")
 	}
-
-	program()
-	fmt.Println("another process")
-	program()
 	// Output:
 	// race 3000
 	// race 2999
+	// the program ends
 	// race 2998
-	// another process
 	// race 2997
-	// race 2996
-	// race 2995
+	// the program ends
 }
 
-// Each race is handled exactly once, however often the program is restarted: the
-// cursor is stored in the transaction that handles the race.
+// Each race is handled exactly once, however often the program is restarted: the cursor is
+// stored in the transaction that handles the race.
 func ExampleRacesService_Follow() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	defer fake.Close()
@@ -242,47 +220,36 @@ func ExampleRacesService_Follow() {
 		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -20)},
 	)
 
-	// With database/sql, store is a transaction that does the work and
-	//
-	//	UPDATE followers SET cursor = ? WHERE name = 'omega'
-	var stored string
-	store := func(race *horseracing.Race, cursor horseracing.Cursor) {
-		fmt.Println("race", race.MainRaceID)
-		stored = cursor.String()
-	}
-
-	program := func(until horseracing.RaceID) error {
+	stored := "" // with database/sql: UPDATE followers SET cursor = ? WHERE name = 'omega'
+	program := func(until horseracing.RaceID) {
 		resume, err := horseracing.ParseCursor(stored) // empty at first: start at Since
 		if err != nil {
-			return err
+			log.Fatal(err)
 		}
 		follower := fake.Client().Races.Follow(horseracing.FollowQuery{Since: fake.Now().Add(-time.Hour), Resume: resume})
 		for race, err := range follower.All(context.Background()) {
 			if err != nil {
-				slog.Warn("following goes on", "error", err)
+				slog.Warn("a poll failed; the follower continues", "error", err)
 				continue
 			}
-			store(race, follower.Cursor())
+			fmt.Println("race", race.MainRaceID)
+			stored = follower.Cursor().String()
 			if race.MainRaceID == until {
 				break
 			}
 		}
-		return nil
 	}
-
-	fmt.Println(program(2))
+	program(2)
 	fake.AddRaces(
 		horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -25)}, // finished late, after race 2
 		horseracing.Race{MainRaceID: 4, StartTime: inMinutes(fake, -10)},
 	)
-	fmt.Println(program(4)) // restarted
+	program(4) // restarted
 	// Output:
 	// race 1
 	// race 2
-	// <nil>
 	// race 3
 	// race 4
-	// <nil>
 }
 
 // A program that reports what happens to the open races.
@@ -413,7 +380,7 @@ func Example_httpmockPages() {
 	// 24 races in 5 requests
 }
 
-// inMinutes returns an instant by the fake's clock, before now where n is negative.
+// inMinutes returns an instant by the fake's clock, before now if n is negative.
 func inMinutes(fake *horseracingtest.Server, n int) horseracing.Timestamp {
 	return horseracing.NewTimestamp(fake.Now().Add(time.Duration(n) * time.Minute))
 }
