@@ -159,46 +159,42 @@ func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, path, l := newLedger(t, 3)
 		other := flock.New(path + ".lock")
-		hold := func() {
+		holdFor := func(d time.Duration) {
 			if locked, err := other.TryLock(); !locked {
 				t.Error(err)
 			}
+			time.AfterFunc(d, func() { other.Unlock() })
 		}
-		register := func(ctx context.Context, race int) (time.Duration, error) {
+		register := func(race int, timeout time.Duration, want error, takes time.Duration) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
 			began := time.Now()
 			_, err := l.Register(ctx, registration(fake, race), tokens(10))
-			return time.Since(began).Round(time.Second), err
+			if took := time.Since(began).Round(time.Second); !errors.Is(err, want) || took != takes {
+				t.Errorf("race %d after %v: %v", race, took, err)
+			}
 		}
-		hold()
+		holdFor(11 * time.Second)
 		open(t, path, fake.Client()) // needs no lock
-		if err := l.Check(registration(fake, 1), tokens(10)); err != nil {
-			t.Error(err)
-		}
-		if took, err := register(t.Context(), 1); !errors.Is(err, ledger.ErrInUse) || took != 5*time.Second {
-			t.Errorf("after %v: %v", took, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		if took, err := register(ctx, 1); !errors.Is(err, ledger.ErrInUse) || !errors.Is(err, context.DeadlineExceeded) || took != 2*time.Second {
-			t.Errorf("with a context, after %v: %v", took, err)
-		}
+		register(1, time.Minute, ledger.ErrInUse, 5*time.Second)
+		register(1, 2*time.Second, ledger.ErrInUse, 2*time.Second)
 		if posts(fake) != 0 {
 			t.Errorf("%d sent", posts(fake))
 		}
-		time.AfterFunc(4*time.Second, func() { other.Unlock() })
-		if took, err := register(t.Context(), 1); err != nil || took != 4*time.Second {
-			t.Errorf("held for 4 seconds, after %v: %v", took, err)
-		}
-		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		register(1, time.Minute, nil, 4*time.Second)
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-			hold() // the lock is free while a registration is sent
-			time.AfterFunc(10*time.Minute, func() { other.Unlock() })
+			holdFor(10 * time.Minute) // the lock is free while a registration is sent
 			return horseracingtest.Response{}, false
 		})
-		if took, err := register(ctx, 2); err != nil || took != 10*time.Minute {
-			t.Errorf("held when the outcome is known, after %v: %v", took, err)
-		}
+		register(2, time.Minute, nil, 10*time.Minute)
 		expectStates(t, open(t, path, fake.Client()), "1 entered", "2 entered")
+		lose(t, fake, l, lostRequest, 3)
+		time.Sleep(3 * time.Hour)
+		holdFor(time.Minute)
+		if err := l.Settle(t.Context()); !undecided(t, err)[0].RetryAt.Equal(time.Now()) || !errors.Is(err, ledger.ErrInUse) {
+			t.Errorf("Settle: %v", err)
+		}
+		time.Sleep(time.Minute)
 	})
 }
