@@ -13,14 +13,6 @@ const tokenPlaces = 18
 
 func tokens(amount horseracing.BigInt) string { return amount.FormatUnits(tokenPlaces) }
 
-// inTokens writes an amount with its unit.
-func inTokens(amount horseracing.BigInt) string {
-	if text := tokens(amount); text != "1" {
-		return text + " tokens"
-	}
-	return "1 token"
-}
-
 // price writes the price of a breeding listing in tokens. Some are written in tokens and
 // some in units; whole numbers of at least 10^15 are taken for units.
 func price(n horseracing.Number) string {

@@ -111,15 +111,6 @@ func printable(text string) string {
 	}, text)
 }
 
-// printTitle prints a line for people.
-func (p *program) printTitle(format string, args ...any) error {
-	if p.printsJSON() {
-		return nil
-	}
-	_, err := fmt.Fprintln(p.stdout, printable(fmt.Sprintf(format, args...)))
-	return err
-}
-
 // say prints sentences to standard error, each on a line. The name of the program
 // takes the place of the library's.
 func (p *program) say(text string) {

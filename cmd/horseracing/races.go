@@ -83,7 +83,7 @@ func (p *program) raceCommand() *cobra.Command {
 		case len(finished) == 0:
 			return printList(p, now, open, err)
 		}
-		return errors.Join(printList(p, now, open, nil), p.printTitle(""), printList(p, finishedRaceLayout, finished, nil), err)
+		return errors.Join(printList(p, now, open, nil), printList(p, finishedRaceLayout, finished, err))
 	})
 }
 

@@ -173,31 +173,50 @@ func (p *program) dryRun(ctx context.Context, e enter.Entry, o registerOptions) 
 	return p.printPlan(o, seen.Race, e.Ledger)
 }
 
+// plan is the line of a dry run: what --yes would do.
+type plan struct {
+	IsDryRun  bool                    `json:"dry_run"`
+	Horse     horseracing.HorseNumber `json:"horse"`
+	Race      horseracing.RaceID      `json:"race"`
+	Fee       horseracing.BigInt      `json:"fee"` // as in an entry of the ledger, which --yes prints
+	Left      *horseracing.BigInt     `json:"left,omitempty"`
+	LeftToday *horseracing.BigInt     `json:"left_today,omitempty"`
+
+	name string
+}
+
+var planLayout = layout[plan]{
+	columns: []column{
+		{title: "HORSE", isNumber: true}, {title: "RACE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true},
+		{title: "LEFT OF BUDGET", isNumber: true}, {title: "LEFT TODAY", isNumber: true}, {title: "NAME"},
+	},
+	cells: func(p *plan) []any {
+		return []any{p.Horse, p.Race, tokens(p.Fee), left(p.Left), left(p.LeftToday), p.name}
+	},
+}
+
+func left(amount *horseracing.BigInt) string {
+	if amount == nil {
+		return "no limit"
+	}
+	return tokens(*amount)
+}
+
 // printPlan prints what --yes would do.
 func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
-	plan := struct {
-		IsDryRun  bool                    `json:"dry_run"`
-		Horse     horseracing.HorseNumber `json:"horse"`
-		Race      horseracing.RaceID      `json:"race"`
-		Fee       horseracing.BigInt      `json:"fee"` // as in an entry of the ledger, which --yes prints
-		Left      *horseracing.BigInt     `json:"left,omitempty"`
-		LeftToday *horseracing.BigInt     `json:"left_today,omitempty"`
-	}{IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: race.EntryFee}
-	left := func(limit horseracing.BigInt, since time.Time) *horseracing.BigInt {
+	left := func(limit *horseracing.BigInt, since time.Time) *horseracing.BigInt {
+		if limit == nil {
+			return nil
+		}
 		paid, held := ledger.Sum(l.Entries(), since)
 		return new(limit.Sub(paid).Sub(held).Sub(race.EntryFee))
 	}
-	text := fmt.Sprintf("It costs %s", inTokens(race.EntryFee))
-	if o.budget != nil {
-		plan.Left = left(*o.budget, time.Time{})
-		text += fmt.Sprintf("; %s of the budget would be left", tokens(*plan.Left))
+	would := plan{
+		IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: race.EntryFee, name: race.Info.Name,
+		Left: left(o.budget, time.Time{}), LeftToday: left(o.daily, time.Now().UTC().Truncate(24*time.Hour)),
 	}
-	if o.daily != nil {
-		plan.LeftToday = left(*o.daily, time.Now().UTC().Truncate(24*time.Hour))
-		text += fmt.Sprintf("; %s of today's", tokens(*plan.LeftToday))
+	if !p.printsJSON() {
+		p.say("nothing was sent: --yes registers, and pays")
 	}
-	if p.printsJSON() {
-		return p.printJSON(plan)
-	}
-	return errors.Join(p.printTitle("--yes would register horse %d in race %d, %q.", o.Horse, o.Race, race.Info.Name), p.printTitle("%s.", text))
+	return printList(p, planLayout, []plan{would}, nil)
 }
