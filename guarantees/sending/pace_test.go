@@ -75,6 +75,19 @@ func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
 	})
 }
 
+// TestARegistrationWaitsOutA503OfAnotherRoute, because its outcome would be unknown after a 503.
+func TestARegistrationWaitsOutA503OfAnotherRoute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(503, "", "Retry-After: 10"), double.Respond(200, "{}"))
+		c := s.Client(t, double.NoRetries())
+		_, err := double.OpenRaces(t.Context(), c), double.Register(t.Context(), c)
+		if err != nil {
+			t.Error(err)
+		}
+		double.Equal(t, "waits", []time.Duration{10 * time.Second}, s.Waits())
+	})
+}
+
 // TestNobodyQueuesBehindACrawl: a registration, and a read, take two slots at most.
 func TestNobodyQueuesBehindACrawl(t *testing.T) {
 	for name, setup := range map[string]struct {
