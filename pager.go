@@ -221,10 +221,17 @@ func (p *Pager[T]) entries(ctx context.Context) iter.Seq[listed[T]] {
 		p.ranging = true
 		f := p.newFetcher(ctx)
 		defer func() { f.end(); p.ranging = false }()
+		unplaced := map[string]bool{} // entries of this loop that have no start: several pages show them
 		for {
 			e, ok := f.next()
 			if !ok {
 				return
+			}
+			if e.Unplaced {
+				if unplaced[e.ID] {
+					continue
+				}
+				unplaced[e.ID] = true
 			}
 			if e = p.explained(e); !yield(e) || e.Err != nil && !isSkip(e.Err) {
 				return
