@@ -286,7 +286,8 @@ func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
 		return horseracingtest.Response{}, false
 	})
 	var response string
-	go func() {
+	var host sync.WaitGroup
+	host.Go(func() {
 		read := bufio.NewReader(out)
 		for _, line := range []string{hello, callLine(1, "plan_registration", `{"horse":1,"race":1}`)} {
 			fmt.Fprintln(in, line)
@@ -296,8 +297,9 @@ func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
 		plan, _, _ = strings.Cut(plan, `"`)
 		fmt.Fprintln(in, callLine(2, "register", fmt.Sprintf(`{"plan":%q}`, plan)))
 		response, _ = read.ReadString('\n')
-	}()
+	})
 	status := run(t.Context(), []string{"--ledger", path, "--max-fee", "3", "--daily", "10"}, func(name string) string { return env[name] }, stdin, stdout, io.Discard)
+	host.Wait()
 	entries, err := ledger.Read(path)
 	if status != 0 || err != nil || len(entries) != 1 || entries[0].State != ledger.Entered || !strings.Contains(response, `"state":"entered"`) {
 		t.Errorf("status %d, %v, %v: %s", status, entries, err, response)
