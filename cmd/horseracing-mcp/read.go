@@ -112,10 +112,15 @@ type raceArgs struct {
 
 func (s *server) race(ctx context.Context, _ *mcp.CallToolRequest, in raceArgs) (out wholeRace, err error) {
 	race, err := s.client.Races.Get(ctx, in.Race)
-	if err == nil {
-		out.raceView, out.Runners = s.raceOf(race), runnersOf(race)
+	if err != nil {
+		return out, err
 	}
-	return out, err
+	out.raceView = s.raceOf(race)
+	finishers, _ := race.Finishers() // none if their order cannot be read
+	for _, p := range finishers {
+		out.Runners = append(out.Runners, runner{p.Number, p.Lane, p.Total})
+	}
+	return out, nil
 }
 
 type resultsArgs struct {

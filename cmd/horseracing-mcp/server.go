@@ -64,7 +64,7 @@ func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) (er
 	}
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
 		&mcp.ServerOptions{Instructions: instructions})
-	s.AddReceivingMiddleware(nameErrors)
+	s.AddReceivingMiddleware(s.nameErrors)
 	yes, no := true, false
 	reads := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}
 	add(s, "list_open_races", reads, s.openRaces)
@@ -205,7 +205,7 @@ func sentence(err error) string {
 
 // nameErrors gives the errors of the SDK a code: those of arguments, and of a person who does
 // not confirm in time.
-func nameErrors(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *server) nameErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		call, isCall := r.(*mcp.CallToolRequest)
 		if !isCall {
@@ -214,7 +214,7 @@ func nameErrors(next mcp.MethodHandler) mcp.MethodHandler {
 		ctx, cancel := context.WithTimeout(ctx, confirmTime)
 		defer cancel()
 		result, err := next(ctx, method, r)
-		if err != nil && call.Params.Name == "register" {
+		if err != nil && s.confirm && call.Params.Name == "register" {
 			failed := new(mcp.CallToolResult)
 			failed.SetError(errors.New(notConfirmed + "the person did not confirm: " + err.Error()))
 			return failed, nil

@@ -73,15 +73,6 @@ func (s *server) raceOf(r *horseracing.Race) raceView {
 	return v
 }
 
-// runnersOf returns none if the order of finishing cannot be read.
-func runnersOf(r *horseracing.Race) (all []runner) {
-	finishers, _ := r.Finishers()
-	for _, p := range finishers {
-		all = append(all, runner{p.Number, p.Lane, p.Total})
-	}
-	return all
-}
-
 // oneHorse is the result for one horse.
 type oneHorse struct {
 	stamp
