@@ -330,8 +330,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // that says which. If a Retry-After is longer, the call returns at once, with
 // [APIError].RetryAfter set. Waiting for a [Limiter] is not counted. The context limits the
 // whole call, and ends every wait at once. A [Pager] or [Follower] that is refused waits as
-// long as its context allows, and honors a Retry-After of up to an hour, also that of a
-// failure such as 502.
+// long as its context allows, and honors a Retry-After of up to an hour. After a failure, such
+// as 502, a page is retried within MaxWait whatever the Retry-After.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of
 // an outage. Responses that refuse a request because of the rate (429, or 403 or 503 with a

@@ -86,13 +86,15 @@ const (
 // locked waits for the lock, reads what other processes appended, and calls do, which may
 // append a line. Nobody else appends meanwhile.
 func (l *Ledger) locked(ctx context.Context, wait time.Duration, do func() error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("another process holds it"))
+	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	lock := flock.New(l.lockPath)
-	isLocked, err := lock.TryLockContext(ctx, lockInterval)
+	isLocked, err := lock.TryLockContext(limited, lockInterval)
 	switch {
 	case !isLocked && ctx.Err() != nil:
-		return fmt.Errorf("%w: %s: %w", ErrInUse, l.lockPath, context.Cause(ctx))
+		return fmt.Errorf("waiting for %s: %w", l.lockPath, context.Cause(ctx))
+	case !isLocked && limited.Err() != nil:
+		return fmt.Errorf("%w: %s: another process holds it", ErrInUse, l.lockPath)
 	case err != nil:
 		return lockError(l.lockPath, err)
 	}

@@ -117,7 +117,7 @@ func (p *policy) decide(ctx context.Context, r *Record, meaning meaning) bool {
 			return false
 		}
 		r.paid += cost
-		r.wait = r.Retry.backoff(min(r.RetryAfter, maxHold), retries)
+		r.wait = r.Retry.backoff(min(r.RetryAfter, r.Retry.MaxWait), retries)
 	}
 	p.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: retry", append(r.attrs(), slog.Duration("wait", r.wait))...)
 	return true
