@@ -51,7 +51,7 @@ func (w *world) run(name string, pause time.Duration, program func(context.Conte
 			p := &process{
 				world: w, name: name, kill: cancel, random: random, fate: fate, moved: time.Now(),
 				odds:  []int{10, 100, 1000}[random.IntN(3)],
-				limit: 135 * time.Minute, // a Retry-After of an hour, another one, and the retries
+				limit: 245 * time.Minute, // three hours in which everything is refused, a Retry-After of an hour from their end, and the retries
 			}
 			p.live(ctx, program)
 			time.Sleep(min(pause/2+time.Duration(random.Int64N(int64(pause))), time.Until(w.end)))
