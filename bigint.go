@@ -23,7 +23,7 @@ import (
 // JavaScript writes integers from 10^21 on), and quoted base-10 integers. null decodes as zero.
 // Decoding fails for fractions, other notations, and more than 100 digits.
 type BigInt struct {
-	text string // in base 10; empty for zero
+	text string // in base 10, empty for zero
 }
 
 // NewBigInt returns the integer n as a BigInt.
@@ -139,7 +139,7 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 // decoded. The zero value is 0, and null decodes as 0. Decoding fails for more than 100
 // digits in all, and for an exponent beyond ±100.
 type Number struct {
-	text string // the literal; empty for 0
+	text string // the literal, empty for 0
 }
 
 // NewNumber returns the integer n as a Number.
@@ -244,7 +244,7 @@ func parseInt64(text []byte) (n int64, ok bool) {
 // decimal is a number within the bounds of [Number], in parts.
 type decimal struct {
 	sign     string // "-", or empty
-	digits   string // without leading and trailing zeros; empty for zero
+	digits   string // without leading and trailing zeros, or empty for zero
 	exponent int    // the value is digits * 10^exponent
 }
 

@@ -198,7 +198,7 @@ func (l *listing[T]) emptied() error {
 // unplacedMark begins the id of an entry that cannot be placed. No other id has it.
 const unplacedMark = "\x00"
 
-// hashOf returns a short text that tells a text from others.
+// hashOf returns a short text that distinguishes a text from others.
 func hashOf(text string) string {
 	hash := sha256.Sum256([]byte(text))
 	return strconv.FormatUint(binary.BigEndian.Uint64(hash[:]), 36)

@@ -13,7 +13,7 @@ import (
 const endTime = 30 * time.Second
 
 // pipe is a transport over standard input and output. The SDK takes the end of the input for a
-// cancellation of all calls, so the pipe ends only after they were answered.
+// cancellation of all calls, so the pipe ends only after each has its response.
 type pipe struct {
 	mcp.Connection
 	calls sync.WaitGroup // without a response so far

@@ -1,4 +1,4 @@
-// Charts draws three pictures of finished races, each the answer to a question:
+// Charts draws three pictures of finished races, one for each question:
 //
 //	fees.png    How are entry fees spread in each tier?
 //	starts.png  How many races are there a day, and when do they start?

@@ -139,7 +139,7 @@ func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing
 }
 
 // While every list is wrongly empty, from any request on, a walk and a follower that reads
-// the past fail or wait, and lose nothing. Only the first list of all cannot be told from
+// the past fail or wait, and lose nothing. Only the first list of all cannot be distinguished from
 // that of an empty listing.
 func TestEmptyListsLoseNothing(t *testing.T) {
 	const races = 300

@@ -5,7 +5,7 @@ import "time"
 // Waits.
 const (
 	minWait     = 20 * time.Millisecond  // before a probe: a round trip
-	firstWait   = 100 * time.Millisecond // before the first probe while no rate is known: a burst is answered by then
+	firstWait   = 100 * time.Millisecond // before the first probe while no rate is known: a burst has its responses by then
 	maxWait     = 5 * time.Second        // before a probe, for its response, and until a single call is sent anyway; after a longer pause a burst begins anew
 	longestWait = 54 * time.Second       // before a probe in a long backoff: a crawl is back within a minute
 	longBackoff = 2 * time.Minute        // longer than the wait for a window of a minute: at first taken for an outage

@@ -33,7 +33,7 @@ type Request struct {
 
 func (r *Request) isRead() bool { return r.Method == http.MethodGet }
 
-// Attempt is what came of an attempt.
+// Attempt is the outcome of an attempt.
 type Attempt struct {
 	// Status is 0 unless the whole response was read, or for an error status the
 	// beginning of its body.

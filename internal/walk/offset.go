@@ -71,7 +71,7 @@ func (w *Offset[V]) Next() (Request, bool) {
 // asksKnown reports whether the next request is for the page of entries that are known.
 func (w *Offset[V]) asksKnown() bool { return w.empty == emptyOnce && len(w.next.Seen) > 0 }
 
-// Learn processes what came of a request.
+// Learn processes the outcome of a request.
 func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
 	if w.failed = failed; failed != nil {
 		return

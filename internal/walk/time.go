@@ -136,7 +136,7 @@ func (s *segment[V]) expected() float64 {
 	return min((float64(s.high)-float64(s.low))/s.span, 2*stride)
 }
 
-// Learn processes what came of a request.
+// Learn processes the outcome of a request.
 func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
 	w.inFlight--
 	i := slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.isSent && s.sent == r })

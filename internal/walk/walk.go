@@ -15,7 +15,7 @@ import (
 // Walk is a [Time] or an [Offset].
 type Walk[V any] interface {
 	Next() (Request, bool)                          // the page to request next, if one is needed now
-	Learn(r Request, page []Entry[V], failed error) // what came of a request: all rows of the page, or why there is none
+	Learn(r Request, page []Entry[V], failed error) // the outcome of a request: all rows of the page, or why there is none
 	Take() (Entry[V], bool)                         // the next entry, or the error in its position
 	Done() bool                                     // everything was taken
 }
