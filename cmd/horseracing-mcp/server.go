@@ -219,7 +219,7 @@ func (s *server) nameErrors(next mcp.MethodHandler) mcp.MethodHandler {
 			failed.SetError(errors.New(notConfirmed + "the person did not confirm: " + err.Error()))
 			return failed, nil
 		}
-		if out, ok := result.(*mcp.CallToolResult); ok && out.GetError() != nil {
+		if out, _ := result.(*mcp.CallToolResult); out != nil && out.GetError() != nil { // it is nil if the tool is unknown
 			if problem, ok := strings.CutPrefix(out.GetError().Error(), `validating "arguments": `); ok {
 				out.Content = nil
 				out.SetError(errors.New(invalid + problem))

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,6 +41,14 @@ func TestWithoutALedgerNothingCanPayAndHintsAreTrue(t *testing.T) {
 			t.Errorf("%s: %+v", name, tool)
 		}
 	}
+}
+
+func TestACallOfAToolThatIsNotOfferedIsAnErrorAndTheProgramContinues(t *testing.T) {
+	s := inMemory(t, newFake(t, horseracingtest.WithInMemory()), settings{})
+	if problem := s.call("register", map[string]any{"plan": "x"}, nil); !strings.HasPrefix(problem, "protocol: ") {
+		t.Errorf("register without a ledger: %q", problem)
+	}
+	s.must("list_open_races", nil, nil)
 }
 
 func TestTheBundleListsTheToolsThatRead(t *testing.T) {
