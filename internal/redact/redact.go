@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,7 +42,11 @@ func (k Keys) And(more ...string) Keys {
 		for _, key := range []string{key, strings.TrimFunc(key, isSurrounding)} {
 			quoted, _ := json.Marshal(key) // a string can always be encoded
 			forHTML := string(quoted[1 : len(quoted)-1])
-			all = append(all, key, forHTML, notForHTML.Replace(forHTML), url.QueryEscape(key), url.PathEscape(key), inPointer.Replace(key))
+			ascii := strconv.QuoteToASCII(key)
+			for _, inJSON := range []string{forHTML, notForHTML.Replace(forHTML), ascii[1 : len(ascii)-1]} {
+				all = append(all, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)) // JSON allows both
+			}
+			all = append(all, key, url.QueryEscape(key), url.PathEscape(key), inPointer.Replace(key))
 		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })

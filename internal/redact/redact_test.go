@@ -22,6 +22,8 @@ func TestKeyIsReplacedInEachOfItsForms(t *testing.T) {
 		"as it is":         hard,
 		"in JSON":          `us\"er/key~%41<é>&+=`,
 		"in JSON for HTML": `us\"er/key~%41\u003cé\u003e\u0026+=`,
+		"in JSON of PHP":   `us\"er\/key~%41<\u00e9>&+=`,
+		"in ASCII JSON":    `us\"er/key~%41<\u00e9>&+=`,
 		"in a query":       url.QueryEscape(hard),
 		"in a path":        url.PathEscape(hard),
 		"in a pointer":     `us"er~1key~0%41<é>&+=`,
