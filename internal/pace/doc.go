@@ -18,11 +18,12 @@
 //     without an end. It is in proportion to the root of the rate, so that of several clients
 //     the slow ones catch up, and so slow that refusals and their backoffs cost a few percent.
 //
-// There are two exceptions, for refusals that do not depend on the rate. After seven cuts
-// that were each refused early the rate is not limited for a trial, which four refusals in
-// ten end; a refusal still begins a backoff. And a backoff of more than two minutes was an
-// outage: the rate is as it was before, unless the next one is long, too, as in a window of
-// an hour. A 503 without a Retry-After, and nothing else in a backoff, is one after 5 s.
+// There are two exceptions, for refusals that do not depend on the rate. After seven
+// backoffs, less all others, that an early refusal began and the first probe ended, the rate
+// is not limited for a trial, which four refusals in ten end; a refusal still begins a
+// backoff. And a backoff of more than two minutes is an outage, which does not cut the rate,
+// unless the one before was long, too, as in a window of an hour. If each refusal was a 503
+// without a Retry-After, a backoff of more than 5 s is an outage.
 //
 // # Routes
 //
@@ -30,11 +31,13 @@
 // The common one hears of the first refusal in each backoff of a route, and of no other. So a
 // limit of all routes is learned by both, a route that is refused for ever stops the others
 // for one probe, and a limit of one route cuts the common rate, too. Therefore a single call
-// is sent after 5 s without any request, whatever the learners say.
+// is sent after 5 s without any request, whatever the learners say, and without a wait for
+// them if each refusal was a 503 without a Retry-After.
 //
 // # Holds and turns
 //
 // A Retry-After, or an announced limit that is used up, holds its own route until then; the
 // learners learn nothing from an announcement. Requests that may be sent go by priority:
-// writes, reads, polls, walks. A single call waits for its MaxWait in all; a walk is patient.
+// writes, reads, polls, walks. A single call waits at most for its MaxWait, which all its
+// attempts share, and a patient request, such as a page of a walk, until its context ends.
 package pace

@@ -151,13 +151,13 @@ func TestOneProbeAtATime(t *testing.T) {
 		e.Report(now, probe, Refused, Hold{})
 		join(e, Walk)
 	}
-	if wait > 2*maxWait {
+	if wait > 2*probeInterval {
 		t.Fatalf("the backoff is %v", wait)
 	}
 	_, at := e.Next(now)
 	probe, _ := e.Next(at)
 	e.Send(at, probe)
-	if _, again := e.Next(at); again.Sub(at) != maxWait {
+	if _, again := e.Next(at); again.Sub(at) != probeInterval {
 		t.Fatalf("a probe that hangs stops the others for %v", again.Sub(at))
 	}
 }

@@ -22,27 +22,27 @@ type learner struct {
 	random   func() float64 // in [0, 1)
 	earlyCut float64        // share of the rate: zero for a route, so that a limit of all is not cut twice
 
-	rate        float64   // requests a second that were accepted lately, zero if there was no refusal
-	growing     time.Time // since when the rate grows
-	growth      float64   // seconds until it is clearly exceeded
-	past, cycle sample    // up to the end of the last backoff, the older the less; since then
-	last, next  time.Time // the last request was sent; the next may be sent
-	newest, old int       // the last request; the last one that was sent before a backoff began or ended, whose refusal teaches nothing
+	rate        float64   // requests a second, as of the last cut; zero before the first cut
+	growing     time.Time // when the rate started to grow
+	growth      float64   // seconds in which it grows by its square root
+	past, cycle sample    // cycle is since the end of a backoff, past is before it: the older, the less it counts
+	last, next  time.Time // when the last request was sent, and when the next may be
+	newest, old int       // numbers of requests: the last, and the last before a backoff began or ended; refusals up to it are ignored
 
 	backingOff bool
-	since      time.Time     // the backoff began
-	until      time.Time     // no probe is sent before
+	since      time.Time     // when the backoff began
+	until      time.Time     // when the next probe may be sent; a request sent earlier does not end the backoff
 	wait       time.Duration // before the next probe
-	waited     time.Duration // before all probes of this backoff
-	probed     time.Time     // the probe in flight was sent, the zero time if there is none
+	waited     time.Duration // the sum of wait over all probes of this backoff
+	probed     time.Time     // when the probe in flight was sent, the zero time if there is none
 	isEarly    bool          // the rate was refused before it grew
 	isOutage   bool          // every refusal was a 503 without Retry-After
 	wasLong    bool          // the backoff before this one was long
 	refusal    Outcome       // the last one
 
-	useless     int     // cuts that were refused early, less those that were not; it is not reset
+	useless     int     // backoffs of an early refusal that the first probe ended, less all others; at least zero
 	unpaced     bool    // the rate is not limited, for a trial
-	trial       float64 // requests that are accepted in the trial
+	trial       float64 // how many requests must be accepted until the trial ends
 	tried, lost float64 // accepted and refused since it began
 }
 
@@ -50,17 +50,17 @@ type learner struct {
 type sample struct{ accepted, seconds float64 }
 
 // from returns when the next request may be sent, as far as it is known. One that is not
-// patient does not wait for an outage, and is sent soon if nothing else is.
+// patient does not wait in an outage, and otherwise for at most probeInterval after the last request.
 func (l *learner) from(patient bool) time.Time {
 	from := l.next
 	if l.backingOff {
-		from = later(l.until, l.probed.Add(maxWait))
+		from = later(l.until, l.probed.Add(probeInterval))
 	}
 	if !patient {
 		if l.backingOff && l.isOutage {
 			return time.Time{}
 		}
-		if soon := l.last.Add(maxWait); soon.Before(from) {
+		if soon := l.last.Add(probeInterval); soon.Before(from) {
 			from = soon
 		}
 	}
@@ -88,7 +88,7 @@ func (l *learner) send(now time.Time, number int) {
 		l.probed = now
 	case l.rate > 0:
 		gap = min(gap, 1/l.rate) // longer only if nobody wanted to send
-	case gap > maxWait.Seconds():
+	case gap > probeInterval.Seconds(): // after such a pause a burst begins anew
 		l.cycle, gap = sample{}, 0
 	}
 	l.cycle.seconds += gap
@@ -98,7 +98,7 @@ func (l *learner) send(now time.Time, number int) {
 	l.last, l.newest = now, number
 }
 
-// report records the outcome of a request. isSilent is whether a refusal has no Retry-After.
+// report records the outcome of a request. isSilent is whether a refusal names no time.
 func (l *learner) report(now, sent time.Time, number int, outcome Outcome, isSilent bool) {
 	if sent.Equal(l.probed) {
 		l.probed = time.Time{}
@@ -136,19 +136,19 @@ func (l *learner) beginBackoff(now time.Time) {
 	if l.wait = firstWait; l.rate > 0 {
 		l.wait = seconds(1 / l.rate)
 	}
-	l.await(now, 1-l.random()/10) // clients that were refused together come back apart
+	l.scheduleProbe(now, 1-l.random()/10) // clients that were refused together come back apart
 }
 
 // lengthenBackoff doubles the wait, because a probe was refused.
 func (l *learner) lengthenBackoff(now time.Time) {
 	l.wait *= 2
-	l.await(now, 1+l.random()/10)
+	l.scheduleProbe(now, 1+l.random()/10)
 }
 
-// await waits before the next probe, at most for a sixth of the backoff so far if that is
-// long.
-func (l *learner) await(now time.Time, spread float64) {
-	most := max(maxWait, min(now.Sub(l.since)/6, longestWait))
+// scheduleProbe sets when the next probe may be sent. The longest wait is probeInterval, or a
+// sixth of the backoff so far if that is longer.
+func (l *learner) scheduleProbe(now time.Time, spread float64) {
+	most := max(probeInterval, min(now.Sub(l.since)/6, longestWait))
 	l.wait = max(minWait, min(l.wait, most))
 	l.waited += l.wait
 	l.until = now.Add(seconds(l.wait.Seconds() * spread))
@@ -158,15 +158,15 @@ func (l *learner) await(now time.Time, spread float64) {
 // decides what it teaches.
 func (l *learner) endBackoff(sent time.Time) {
 	length := sent.Sub(l.since)
-	isLong, wasLong, isFirst := length > longBackoff, l.wasLong, l.waited == l.wait
+	isLong, wasLong, isFirstProbe := length > longBackoff, l.wasLong, l.waited == l.wait
 	l.backingOff, l.old, l.next, l.wasLong = false, l.newest, time.Time{}, isLong
 	switch {
-	case l.isOutage && length > maxWait, isLong && !wasLong, length > time.Hour+longBackoff: // it teaches nothing
+	case l.isOutage && length > probeInterval, isLong && !wasLong, length > time.Hour+longBackoff: // it teaches nothing
 		l.cycle, l.growing = sample{}, l.growing.Add(length)
 		return
 	case l.unpaced: // nor does one in a trial
 		return
-	case l.isEarly && isFirst:
+	case l.isEarly && isFirstProbe:
 		l.useless++
 	default:
 		l.useless = max(0, l.useless-1)
@@ -181,7 +181,7 @@ func (l *learner) endBackoff(sent time.Time) {
 	l.next = sent.Add(seconds(1 / l.perSecond(sent)))
 }
 
-// learn cuts the rate to what was accepted. From the end of one backoff to the end of the next
+// learn sets the rate to what was accepted. From the end of one backoff to the end of the next
 // a window accepts just what it allows, and so does a bucket, except its burst.
 func (l *learner) learn(backoff time.Duration) {
 	total := sample{l.past.accepted/2 + l.cycle.accepted, l.past.seconds/2 + l.cycle.seconds}
@@ -211,8 +211,8 @@ func (l *learner) learn(backoff time.Duration) {
 	l.growth = max(
 		shortestGrowth,
 		sampleSize/(l.rate*l.rate), // the slower, the more requests, since each refusal is one of few
-		min(waitsPerGrowth*l.waited.Seconds(), longBackoff.Seconds()), // refusals cost their waits
-		4*backoff.Seconds(), // and the rest of a window, so four windows are used to the end before one is not
+		min(waitsPerGrowth*l.waited.Seconds(), longBackoff.Seconds()), // so that the waits cost a small part of the time
+		4*backoff.Seconds(), // a backoff lasts for the rest of a window: the longer the rest, the slower the growth
 	)
 }
 

@@ -21,20 +21,20 @@ const (
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
 type Waiter struct {
 	Once    bool          // it is not sent again after a 503, since its outcome is unknown
-	Patient bool          // it waits for as long as its context allows, also for its turn as a probe
+	Patient bool          // it waits until its context ends, and is not sent before the learners allow it
 	MaxWait time.Duration // that its call waits in all, unless it is patient
 
 	priority  Priority
 	routeName string
 	route     *route    // the one with this name, once it joined
-	number    int       // of those that joined, in order; then of those that were sent
+	number    int       // its number among all that joined a queue; once it is sent, among all that were sent
 	sent      time.Time // its last request
 	element   *list.Element
 
 	ctx    context.Context
 	waits  bool          // it is in a queue
 	since  time.Time     // when it began to wait
-	waited time.Duration // of its call, before that
+	waited time.Duration // how long earlier attempts of its call waited
 	done   chan struct{} // closed when it no longer waits
 	err    error         // why it is not sent
 }

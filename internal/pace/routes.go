@@ -13,10 +13,10 @@ type Routes struct {
 	newLearner func() learner
 	common     learner
 	routes     map[string]*route // all that were requested
-	joined     int               // requests
-	sends      int               // of those
-	waiting    int               // of those
-	retryAt    time.Time         // the last that a Retry-After named
+	joined     int               // requests that ever joined a queue
+	sends      int               // requests that were ever sent
+	waiting    int               // requests in the queues now
+	retryAt    time.Time         // the latest retryAt of all routes that were refused
 }
 
 // route is what is known of one route.
@@ -24,7 +24,7 @@ type route struct {
 	queue
 	learner
 	retryAt time.Time // no request is sent before
-	walkAt  time.Time // no request of a walk is sent before; not earlier
+	walkAt  time.Time // no request of a walk is sent before; not earlier than retryAt
 }
 
 // Hold is for how long from now a response wants no request of its route: by a Retry-After,
@@ -81,7 +81,7 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 		}
 		from := later(r.from(w.Patient), r.heldUntil(w.priority))
 		if w.Once && p.common.backingOff && p.common.refusal == Unavailable {
-			from = later(from, p.retryAt) // it is no probe: refused, its outcome would be unknown
+			from = later(from, p.retryAt) // not a probe before then: if refused, its outcome would be unknown
 		}
 		if now.Before(from) {
 			at = earlier(at, from)
@@ -110,13 +110,13 @@ func (p *Routes) Send(now time.Time, w *Waiter) {
 // Report records the outcome of the request of w, and for how long its response holds the
 // route.
 func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
-	again := w.route.backingOff
+	wasBackingOff := w.route.backingOff
 	w.route.report(now, w.sent, w.number, outcome, hold.Route == 0)
 	w.route.retryAt = later(w.route.retryAt, now.Add(hold.Route))
 	w.route.walkAt = later(w.route.walkAt, now.Add(hold.Walks))
 	if outcome == Refused || outcome == Unavailable {
 		p.retryAt = later(p.retryAt, w.route.retryAt)
-		if again { // the route may be limited on its own, so others wait for one refusal and no more
+		if wasBackingOff { // the route may be limited on its own, so others wait for one refusal and no more
 			outcome = Unclear
 		}
 	}

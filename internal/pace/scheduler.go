@@ -70,7 +70,7 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 	w.done = make(chan struct{})
 	left := w.deadline().Sub(now)
 	s.mu.Unlock()
-	notice, expiry := time.NewTimer(maxWait), time.NewTimer(left)
+	notice, expiry := time.NewTimer(probeInterval), time.NewTimer(left)
 	defer notice.Stop()
 	defer expiry.Stop()
 	for {
@@ -88,7 +88,7 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 			s.advance(now) // it may be sent at this instant
 			s.expire(now, w)
 			s.mu.Unlock()
-			expiry.Reset(maxWait)
+			expiry.Reset(probeInterval)
 		case <-ctx.Done():
 			s.cancel(w)
 			return ctx.Err()
@@ -143,7 +143,7 @@ func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
 }
 
 // expire ends the wait of w if it waits for longer than its call may, or would because its
-// route is held. Waiting for the limiter alone does not count.
+// route is held. A deadline does not count while any request waits for a permit.
 func (s *Scheduler) expire(now time.Time, w *Waiter) {
 	held, deadline := w.route.heldUntil(w.priority), w.deadline()
 	isTooLate := !now.Before(deadline) && !s.asking

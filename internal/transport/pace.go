@@ -64,7 +64,7 @@ func Sleep(ctx context.Context, wait time.Duration) error {
 	return ctx.Err()
 }
 
-// late logs a long wait, of all that wait one a minute.
+// late logs a long wait, at most once a minute for all requests that wait.
 func (l *paceLink) late(ctx context.Context, r *Record) {
 	now, last := time.Now().UnixNano(), l.warned.Load()
 	if now-last >= int64(time.Minute) && l.warned.CompareAndSwap(last, now) {
