@@ -46,9 +46,10 @@ func (c *Cursor) UnmarshalText(text []byte) error {
 	return err
 }
 
-// cursorKind is the kind of listing that a cursor is of. The payload of a pager is a
-// pagerState: the Since of its query, and where it continues. That of a follower is a
-// followState: up to when everything was yielded, and what was since.
+// cursorKind is the kind of listing that a cursor is of. The payload of a pager's cursor is a
+// pagerState: the Since of the query, and the position to continue from. The payload of a
+// follower's cursor is a followState: a time before which nothing is read again, and the
+// entries from that time on that were yielded.
 type cursorKind string
 
 const (

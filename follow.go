@@ -46,7 +46,7 @@ type Follower[T any] struct {
 	lookback   int64         // milliseconds
 	invalid    error         // of the query; yielded instead of races
 	ranging    bool          // a loop is running
-	known      walk.Position // the newest entry that a poll has read
+	known      walk.Position // the newest entry that a poll has read; not updated by a poll whose first entry has no start, and not part of the cursor
 	hasResults bool          // the listing has shown an entry with its result
 	schedule   pollSchedule
 	state      *followState
@@ -114,11 +114,11 @@ func (f *Follower[T]) Cursor() Cursor {
 // followLoop is one range over a follower: polls, each of which reads what starts at settled
 // or later, and yields what is not in seen. Its methods report false once the range has ended.
 //
-//	a late result       starts at settled or later, and is not in seen: the next poll yields it
-//	an outage           the poll stands still: after a backoff it requests the same page again
-//	a broken page       likewise; what is above it waits, and what is below it is yielded before
-//	an unreadable entry is yielded as its error, once: the error is in seen
-//	an empty list       is believed if it comes twice, and the newest entry known is shown in between
+//	a late result       is yielded by the next poll, if it starts at settled or later and is not in seen
+//	an outage           yields an error for each failed request, with a backoff after it; nothing is passed over
+//	a broken page       yields its error again and again; entries above it are held, entries below it are yielded first
+//	an unreadable entry yields its error once, because the error is in seen
+//	an empty page       is the end if it comes twice, and the known entry is shown in between
 type followLoop[T any] struct {
 	*Follower[T]
 	ctx       context.Context // of the range
@@ -128,7 +128,7 @@ type followLoop[T any] struct {
 	began   int64       // when the poll began, by the service's clock
 	found   bool        // this poll has read an entry
 	lacking []listed[T] // read by this poll, and not yielded, because their results are missing
-	most    int         // new entries that a window may have, before it is cut
+	maxNew  int         // new entries that a window may have, before it is cut
 	step    int64       // milliseconds of the next window
 }
 
@@ -182,9 +182,9 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 // poll yields what is new, and waits until the next poll is due. It reports false if there
 // is none.
 func (l *followLoop[T]) poll() bool {
-	l.began, l.found, l.lacking, l.most = 0, false, nil, firstMost
+	l.began, l.found, l.lacking, l.maxNew = 0, false, nil, firstMaxNew
 	if l.state.Settled == 0 {
-		if err := l.begin(); err != nil {
+		if err := l.findStart(); err != nil {
 			return l.fail(err)
 		}
 	} else if !l.window(l.state.Settled, noEnd, 0) {
@@ -201,8 +201,9 @@ func (l *followLoop[T]) fail(err error) bool {
 		!l.isOnePoll && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
 
-// begin notes what finished before the follower began, down to Lookback before the newest.
-func (l *followLoop[T]) begin() error {
+// findStart sets settled to Lookback before the newest entry, and records in seen what is listed
+// from there on, so that it is not yielded, except entries that lack their results.
+func (l *followLoop[T]) findStart() error {
 	p := l.readPart(1, noEnd, 0)
 	newest := l.began // of an empty listing
 	if len(p.entries) > 0 {
@@ -225,17 +226,17 @@ func (l *followLoop[T]) begin() error {
 }
 
 const (
-	firstMost = pageSize - 1 // new entries of the first window: the first ones of a poll come soon
-	maxMost   = 4000         // new entries of a window, before it is cut
-	maxHeld   = 7000         // entries that are held
-	growth    = 8            // how many times as long the next window may be
-	maxTries  = 4            // failures in a row, before a window is cut
+	firstMaxNew = pageSize - 1 // maxNew of the first window of a poll: it is small, so that the first entries come soon
+	fullMaxNew  = 4000         // maxNew after a window that was not cut and not empty
+	maxHeld     = 7000         // entries that are held
+	growth      = 8            // how many times as long the next window may be
+	maxTries    = 4            // failures in a row, before a window whose newest page fails is cut
 
 	noEnd = walk.Latest + 1 // the upper end of a window that begins with the newest entry
 )
 
 // window yields what starts at low or later, and before high, the oldest first. The listing
-// shows the newest first. So if more than l.most of it is new, it is cut: its newest part,
+// shows the newest first. So if more than l.maxNew of it is new, it is cut: its newest part,
 // which was read, is held, and the rest is yielded before, in windows of l.step from its lower
 // end on, which are read in the same way. For 1,000 races, one a minute:
 //
@@ -250,7 +251,7 @@ const (
 //	      window(24, 49)  races 24 to 49 are yielded
 //	                    races 50 to 58 are yielded
 func (l *followLoop[T]) window(low, high int64, held int) bool {
-	p, ok := l.read(low, high, max(firstMost, min(l.most, (maxHeld-held)/2)))
+	p, ok := l.read(low, high, max(firstMaxNew, min(l.maxNew, (maxHeld-held)/2)))
 	if !ok {
 		return false
 	}
@@ -266,8 +267,8 @@ func (l *followLoop[T]) window(low, high int64, held int) bool {
 	return l.deliver(p.entries)
 }
 
-// resize sets the size of the next window after one of that many milliseconds and entries, of
-// which some milliseconds are left to be read.
+// resize sets step, and maxNew, after a window of span milliseconds was read: it showed so many
+// entries, and its oldest left milliseconds are not read yet.
 func (l *followLoop[T]) resize(span, left int64, entries int) {
 	switch {
 	case left > 0: // smaller windows would often be empty, larger ones be cut again
@@ -275,8 +276,8 @@ func (l *followLoop[T]) resize(span, left int64, entries int) {
 	case entries == 0:
 		l.step = 2 * span
 	default: // of the same density, and half of what it may have, as it may be denser
-		l.most = maxMost
-		l.step = max(1, int64(float64(span)*min(growth, maxMost/float64(2*entries))))
+		l.maxNew = fullMaxNew
+		l.step = max(1, int64(float64(span)*min(growth, fullMaxNew/float64(2*entries))))
 	}
 }
 
@@ -285,16 +286,17 @@ type part[T any] struct {
 	low     int64       // what starts there or later was read
 	entries []listed[T] // that were not yielded yet, including ties and unreadable ones
 	count   int         // of entries, including those that were yielded before
-	err     error       // of the page below
+	err     error       // why the page below low could not be read, or nil
 }
 
-// read reads what starts at low or later, and before high, newest first, until there are
-// more than that many new entries that do not all share a start. If a page fails, what was
-// read above it is enough. If nothing was, the error is yielded, and the page is requested
-// again after a backoff. If it fails again and again, the window is cut, because smaller ones
-// may need other pages.
-func (l *followLoop[T]) read(low, high int64, most int) (part[T], bool) {
-	p := l.readPart(low, high, most)
+// read reads what starts at low or later, and before high, newest first. It stops early if it
+// has more than maxNew new entries that do not all share a start, or if a page fails after it
+// has read others. If the first page fails, the error is yielded, and the page is requested
+// again after a backoff. After maxTries failures in a row read returns an empty part, so that
+// the caller cuts the window, because smaller ones may need other pages. It never does so for
+// the newest page.
+func (l *followLoop[T]) read(low, high int64, maxNew int) (part[T], bool) {
+	p := l.readPart(low, high, maxNew)
 	for p.err != nil && p.low == high {
 		if !l.fail(p.err) {
 			return p, false
@@ -302,7 +304,7 @@ func (l *followLoop[T]) read(low, high int64, most int) (part[T], bool) {
 		if l.schedule.failures >= maxTries && high < noEnd {
 			return p, true
 		}
-		p = l.readPart(low, high, most)
+		p = l.readPart(low, high, maxNew)
 	}
 	if p.count > 0 || high < noEnd { // else the poll has found nothing, which may be a failure
 		l.schedule.failures = 0
@@ -310,12 +312,12 @@ func (l *followLoop[T]) read(low, high int64, most int) (part[T], bool) {
 	return p, true
 }
 
-// readPart reads as read does, once.
-func (l *followLoop[T]) readPart(low, high int64, most int) part[T] {
-	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: min(l.query.Concurrency, 1+most/(5*pageSize))}
+// readPart reads as read does, without a retry.
+func (l *followLoop[T]) readPart(low, high int64, maxNew int) part[T] {
+	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: min(l.query.Concurrency, 1+maxNew/(5*pageSize))}
 	pager, p := newPager(q, high-1, l.listing), part[T]{low: high}
 	pager.known = l.known
-	defer func() { l.began = cmp.Or(l.began, pager.began) }()
+	defer func() { l.began = cmp.Or(l.began, pager.firstResponse) }()
 	for e := range pager.entries(l.ctx) {
 		if e.Err != nil && !isSkip(e.Err) {
 			p.err = e.Err
@@ -327,7 +329,7 @@ func (l *followLoop[T]) readPart(low, high int64, most int) part[T] {
 			e.Value.JSON = nil
 			p.entries = append(p.entries, e)
 		}
-		if len(p.entries) > most && low < e.Start && e.Start < p.entries[0].Start {
+		if len(p.entries) > maxNew && low < e.Start && e.Start < p.entries[0].Start {
 			return p.cut()
 		}
 	}
@@ -428,12 +430,13 @@ func keyOf[T any](e listed[T]) string {
 // followState records which entries a follower has yielded. It is the content of the
 // cursor. It does no I/O and reads no clock. Instants are epoch milliseconds.
 //
-// Everything that starts before settled was yielded. Settled is never later than Lookback
-// before the newest entry, or before a poll began. From settled on late results may appear:
-// there, what was yielded is in seen.
+// What starts before settled is never read again. What starts at settled or later is read by
+// each poll, because late results may appear there, and yielded if it is not in seen. Settled
+// is Since at first, or as findStart sets it. It rises to at most Lookback before the newest
+// entry read, and before the start of the poll, unless forget raises it further to bound memory.
 type followState struct {
 	Settled int64            `json:"settled"`        // zero before the first poll
-	Seen    map[string]int64 `json:"seen,omitempty"` // starts of the entries and errors that were yielded, by their keys
+	Seen    map[string]int64 `json:"seen,omitempty"` // starts of the entries and errors that were yielded, or listed at the first poll, by their keys
 }
 
 // maxSeen bounds a cursor's text, and memory: if twice as much is remembered, settled rises.

@@ -259,7 +259,7 @@ func (f *fetcher[T]) fill() {
 func (f *fetcher[T]) wait() {
 	result := <-f.pages
 	f.inFlight--
-	f.pager.began = cmp.Or(f.pager.began, result.at)
+	f.pager.firstResponse = cmp.Or(f.pager.firstResponse, result.at)
 	if f.ctx.Err() != nil {
 		f.canceled = cmp.Or(result.err, f.canceled)
 	}

@@ -96,24 +96,25 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // those of another one; a full page of such entries cannot be passed. While the service refuses
 // requests, the loop waits as long as the context allows.
 //
-// Only an empty page is the end of a listing. If the page before it does not prove that,
-// the page of the last entry yielded is requested 200 ms later, which has to show that
-// entry, and then the empty page again. If that entry is missing, or older ones are known,
-// the loop ends with a [*DecodeError]. It ends with [ErrBodyIgnored] if a response does not
-// match the page that was requested.
+// The loop ends at Since, or at an empty page, but not at a page that is only short. If the
+// page before an empty page had room for older entries and showed none, the empty page is the
+// end of the listing. Otherwise the pager waits 200 ms, requests the page of the last entry
+// yielded, if there is one, and then the empty page again. If the last entry yielded is
+// missing, or if the listing has shown an older entry, the loop ends with a [*DecodeError]. It
+// ends with [ErrBodyIgnored] if a response does not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
 type Pager[T any] struct {
-	listing     listing[T]
-	since       int64         // of the query
-	position    walk.Position // after the entries yielded
-	concurrency int
-	resume      Cursor        // the query's
-	invalid     error         // of the query; yielded instead of anything else
-	ranging     bool          // a loop is under way
-	began       int64         // when the service sent the first response, in milliseconds
-	known       walk.Position // an entry that the listing has shown before, if the position has none
+	listing       listing[T]
+	since         int64         // of the query
+	position      walk.Position // after the entries yielded
+	concurrency   int
+	resume        Cursor        // the query's
+	invalid       error         // of the query; yielded instead of anything else
+	ranging       bool          // a loop is under way
+	firstResponse int64         // when the service sent the first response, in milliseconds
+	known         walk.Position // an entry that the listing has shown before; ignored if the position has one
 }
 
 const (

@@ -9,10 +9,11 @@ import (
 //
 // A page overlaps the one before by an entry, so that the removal of one entry between two
 // requests loses nothing. New entries shift the others back, so that some are read again:
-// those are dropped, if they are among the forty that were taken last. A page of such entries
-// alone is passed as a whole, so that new entries do not outrun the walk. If that happens
-// three times in a row with the same entries, the offset is ignored. Only an empty page is
-// the end, see [emptyPage].
+// those are dropped, if they are among the forty that were taken last. If a page has only such
+// entries, the next page does not overlap it, so that new entries do not outrun the walk. If
+// that happens three times in a row with the same entries, the service ignores the offset, and
+// the walk fails with [ErrIgnored]. Only an empty page is the end, once it was checked as
+// [emptyPage] says.
 type Offset[V any] struct {
 	position *Position // after the entries taken
 	pageSize int
@@ -58,18 +59,18 @@ func (w *Offset[V]) Take() (e Entry[V], ok bool) {
 	return e, true
 }
 
-// Next returns the request for the next page, or for the one before, which has entries that
-// are known.
+// Next returns the request for the next page, or, to check an empty page, for the page before
+// it, whose entries are known.
 func (w *Offset[V]) Next() (Request, bool) {
 	r := Request{From: w.next.At, Pause: w.empty == emptyOnce}
-	if w.asksKnown() {
+	if w.isCheck() {
 		r.From = max(0, r.From-int64(w.pageSize))
 	}
 	return r, len(w.ready) == 0 && w.failed == nil && !w.ended
 }
 
-// asksKnown reports whether the next request is for the page of entries that are known.
-func (w *Offset[V]) asksKnown() bool { return w.empty == emptyOnce && len(w.next.Seen) > 0 }
+// isCheck reports whether the next request checks that the known entries are shown.
+func (w *Offset[V]) isCheck() bool { return w.empty == emptyOnce && len(w.next.Seen) > 0 }
 
 // Learn processes the outcome of a request.
 func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
@@ -80,9 +81,9 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
 	page = sortPage(page)
 	fresh := slices.DeleteFunc(slices.Clone(page), func(e Entry[V]) bool { return slices.Contains(w.next.Seen, e.key()) })
 	switch {
-	case w.asksKnown() && len(fresh) == len(page):
+	case w.isCheck() && len(fresh) == len(page):
 		w.failed = ErrEmptied
-	case w.asksKnown():
+	case w.isCheck():
 		w.empty = knownShown
 	case len(page) > 0:
 		w.add(r, page, fresh, hasRoom)

@@ -19,15 +19,18 @@ import (
 //	  ready   ▲ to be read (low to high)
 //	          high
 //
-// A page requested from T whose lowest start is L holds every entry between them. More
-// entries that start at L may be beyond the page's edge, so the next request is from L + 1
-// ms, and the entries seen before are dropped. If nothing older came, the next request is
-// from L: if the page was full, the listing cannot show more of that instant, and a tie is
-// taken after its entries. Only an empty page is the end, see [emptyPage].
+// A page requested from T whose earliest start is L proves that it holds every entry that
+// starts after L and before T. The listing may have more entries that start at L, so the next
+// request is from L + 1 ms, and the entries seen before are dropped. If that page shows nothing
+// that starts before L, the request after it is from L. If all of a full page starts at L, the
+// listing cannot show whether there are more, and a tie is taken after its entries.
+//
+// A segment ends when a page shows an entry that starts before its low, which is since for the
+// oldest segment. Otherwise an empty page is the end, once it was checked as [emptyPage] says.
 type Time[V any] struct {
 	segments []*segment[V] // newest first
 	position *Position     // after the entries taken
-	known    Position      // an entry that the listing has shown, the last one taken if there is one
+	known    Position      // an entry that the listing has shown: the last one taken with a start, or else the one given to NewTime
 	pageSize int
 	ahead    int // entries that may be ready
 	ready    int // entries that are
@@ -108,17 +111,17 @@ func (w *Time[V]) Next() (Request, bool) {
 		return Request{}, false
 	}
 	next.isSent, next.sent = true, Request{From: next.high + 1, Pause: next.empty == emptyOnce}
-	if w.asksKnown(next) {
+	if w.isCheck(next) {
 		next.sent.From = w.known.At + 1
 	}
 	w.inFlight++
 	return next.sent, true
 }
 
-// asksKnown reports whether the next request for a segment is for the page of the entry known.
-func (w *Time[V]) asksKnown(s *segment[V]) bool { return s.empty == emptyOnce && len(w.known.Seen) > 0 }
+// isCheck reports whether the next request for a segment checks that the known entry is shown.
+func (w *Time[V]) isCheck(s *segment[V]) bool { return s.empty == emptyOnce && len(w.known.Seen) > 0 }
 
-// cut cuts a segment in the middle, but at most a stride below its upper end, and returns
+// cut cuts a segment in the middle, but at most stride pages below its upper end, and returns
 // its lower part.
 func (w *Time[V]) cut(s *segment[V]) *segment[V] {
 	below := &segment[V]{low: s.low, high: s.high - int64(s.expected()/2*s.span), span: s.span}
@@ -127,8 +130,8 @@ func (w *Time[V]) cut(s *segment[V]) *segment[V] {
 	return below
 }
 
-// expected returns for how many pages a segment is expected to have entries, two strides at
-// most.
+// expected returns for how many pages a segment is expected to have entries, at most twice
+// stride, or 0 if that is not known.
 func (s *segment[V]) expected() float64 {
 	if s.span == 0 || s.empty != notEmpty || s.isLast {
 		return 0
@@ -151,7 +154,7 @@ func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
 	isFull := len(page) >= w.pageSize
 	page = slices.DeleteFunc(sortPage(page), func(e Entry[V]) bool { return e.Start >= r.From }) // a service may include them
 	switch {
-	case w.asksKnown(s):
+	case w.isCheck(s):
 		w.confirm(s, page)
 	case len(page) > 0:
 		w.join(i, page[0].Start)
@@ -188,7 +191,7 @@ func (w *Time[V]) learnEmpty(s *segment[V]) {
 	}
 }
 
-// confirm processes the page of the entry known.
+// confirm processes the page of the known entry.
 func (w *Time[V]) confirm(s *segment[V], page []Entry[V]) {
 	if slices.ContainsFunc(page, func(e Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }) {
 		s.empty = knownShown
@@ -226,10 +229,10 @@ func (w *Time[V]) add(s *segment[V], page []Entry[V], isFull bool) {
 	}
 }
 
-// measure updates the span of a page from one that was read down from an instant. What is
-// empty above the page counts, unless nothing else is known of the segment: it may begin
-// long after the newest entry. A page has less than a third of the say, so that an odd one
-// misleads little, and its neighbors correct it soon.
+// measure updates the segment's span from a page whose newest fresh entry starts at newest. From
+// the second page on, the time between the segment's upper end and that entry counts too. For
+// the first page it does not, because the segment may start long after the newest entry. A
+// page weighs 30%, so that an unusual one is soon corrected by its neighbors.
 func (s *segment[V]) measure(newest int64, page []Entry[V], pageSize int) {
 	if s.span > 0 {
 		newest = s.high

@@ -55,24 +55,27 @@ var (
 	ErrIgnored = errors.New("the offset is ignored")
 )
 
-// emptyPage is how far it has been found out what an empty page means. Only an empty page
-// is the end of a listing, but a service may also show one by mistake, or for a while:
+// emptyPage is the state of the check whether an empty page is the end of the listing. A
+// service may also show an empty page by mistake, or for a while. The page is the end at once
+// if the page before it had room for older entries and showed none, unless an older entry is
+// known. Otherwise a request follows after a pause:
 //
-//	the page before it had room for older entries and showed none   it is the end
-//	it is requested again after a pause, and is empty again         it is the end, if no entry is known
-//	an entry is known: its page is requested after the pause,
-//	    and does not show that entry                                ErrEmptied
-//	    and shows it: the empty page is requested again             it is the end, if it is empty again
-//	an older entry is known, and it is empty again                  ErrEmptied
+//	if no entry is known, the empty page is requested again
+//	if an entry is known, the page of that entry is requested
+//	    if it shows the entry, the empty page is requested again
+//	    if it does not, the walk fails with ErrEmptied
 //
-// An entry is known if the walk, or the one before a resume, has yielded it. Because its
-// page is requested between the two, a walk cannot end while every list is empty.
+// If the empty page is empty again, it is the end, or ErrEmptied if an older entry is known.
+//
+// An entry is known if this walk has yielded it, or if the caller names it: from a cursor, or
+// from an earlier poll of a follower. Because the page of that entry is requested in between,
+// a walk that knows an entry does not end while the service shows every page empty.
 type emptyPage int
 
 const (
 	notEmpty emptyPage = iota
 	emptyOnce
-	knownShown // the page of the entry known shows that entry
+	knownShown // the page of the known entry was requested, and shows that entry
 )
 
 func (e Entry[V]) isSame(other Entry[V]) bool { return e.ID == other.ID && e.Start == other.Start }
