@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -250,4 +251,71 @@ func announced(limit, left int, reset time.Duration) (hold Hold) {
 		hold.Walks = reset
 	}
 	return hold
+}
+
+// play lets single calls and the pages of a walk go for a while, and returns how many pages
+// were sent. A call comes each callEvery, unless one waits; zero is none. Each response comes
+// at once.
+func play(e *Routes, from time.Time, lasts, callEvery time.Duration, walks bool, respond func(now time.Time) Outcome) (pages int) {
+	const step = 100 * time.Millisecond
+	var call, page *Waiter
+	for after := time.Duration(0); after < lasts; after += step {
+		now := from.Add(after)
+		if call == nil && callEvery > 0 && after%callEvery == 0 {
+			call = join(e, Read)
+		}
+		if page == nil && walks {
+			page = join(e, Walk)
+			page.Patient = true
+		}
+		for next, _ := e.Next(now); next != nil; next, _ = e.Next(now) {
+			e.Send(now, next)
+			e.Report(now, next, respond(now), Hold{})
+			if next == call {
+				call = nil
+				continue
+			}
+			page = nil
+			pages++
+		}
+	}
+	for _, waiter := range []*Waiter{call, page} {
+		if waiter != nil {
+			e.Leave(waiter)
+		}
+	}
+	return pages
+}
+
+func TestAWalkIsServedWhileSingleCallsMeetSome503s(t *testing.T) {
+	e := NewRoutes(func() float64 { return 0.5 })
+	random := rand.New(rand.NewPCG(1, 1))
+	pages := play(e, simStart, time.Hour, time.Second, true, func(time.Time) Outcome {
+		if random.IntN(10) < 3 {
+			return Unavailable
+		}
+		return Accepted
+	})
+	if pages < 5000 {
+		t.Errorf("%d pages in an hour", pages)
+	}
+}
+
+func TestSingleCallsThatDoNotWaitForTheirTurnHoldNoWalkUpAfterwards(t *testing.T) {
+	e := NewRoutes(func() float64 { return 0.5 })
+	window, left := simStart, 3
+	play(e, simStart, time.Hour, 100*time.Millisecond, false, func(now time.Time) Outcome { // three a minute
+		if now.Sub(window) >= time.Minute {
+			window, left = now, 3
+		}
+		if left--; left < 0 {
+			return Refused
+		}
+		return Accepted
+	})
+	accept := func(time.Time) Outcome { return Accepted }
+	play(e, simStart.Add(time.Hour), 10*time.Minute, 100*time.Millisecond, false, accept)
+	if pages := play(e, simStart.Add(70*time.Minute), 5*time.Minute, 0, true, accept); pages < 5 {
+		t.Errorf("%d pages in five minutes without a limit", pages)
+	}
 }

@@ -31,7 +31,8 @@ type learner struct {
 
 	backingOff bool
 	since      time.Time     // when the backoff began
-	until      time.Time     // when the next probe may be sent; a request sent earlier does not end the backoff
+	refused    time.Time     // when the last refusal came; a request sent earlier does not end the backoff
+	until      time.Time     // when the next probe may be sent
 	wait       time.Duration // before the next probe
 	waited     time.Duration // the sum of wait over all probes of this backoff
 	probed     time.Time     // when the probe in flight was sent, the zero time if there is none
@@ -93,7 +94,11 @@ func (l *learner) send(now time.Time, number int) {
 	}
 	l.cycle.seconds += gap
 	if interval := seconds(1 / l.perSecond(now)); interval > 0 {
-		l.next = later(l.next, now.Add(-interval/50)).Add(interval) // a timer is always a little late
+		turn := later(l.next, now.Add(-interval/50)) // a timer is always a little late
+		if turn.After(now) {                         // a single call did not wait for its turn
+			turn = now
+		}
+		l.next = turn.Add(interval)
 	}
 	l.last, l.newest = now, number
 }
@@ -105,7 +110,7 @@ func (l *learner) report(now, sent time.Time, number int, outcome Outcome, isSil
 	}
 	switch outcome {
 	case Accepted:
-		if l.backingOff && !sent.Before(l.until) {
+		if l.backingOff && sent.After(l.refused) { // a probe, or a single call that did not wait for it
 			l.endBackoff(sent)
 		}
 		l.cycle.accepted++
@@ -151,7 +156,7 @@ func (l *learner) scheduleProbe(now time.Time, spread float64) {
 	most := max(probeInterval, min(now.Sub(l.since)/6, longestWait))
 	l.wait = max(minWait, min(l.wait, most))
 	l.waited += l.wait
-	l.until = now.Add(seconds(l.wait.Seconds() * spread))
+	l.refused, l.until = now, now.Add(seconds(l.wait.Seconds()*spread))
 }
 
 // endBackoff ends a backoff, because a request that was sent at that time is accepted, and
