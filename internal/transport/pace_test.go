@@ -116,7 +116,8 @@ func FuzzAWaitIsNeverNegative(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, date string) {
 		header := http.Header{"Retry-After": {text}, "Date": {date}, "Ratelimit-Remaining": {date}, "Ratelimit-Reset": {text}}
 		wait, ok := parseWait(text, header)
-		if wait < 0 || !ok && wait > 0 || retryAfter(header) != wait {
+		later := retryAfter(header) // of a date it is a moment less
+		if wait < 0 || !ok && wait > 0 || later < 0 || (wait-later).Abs() > time.Minute {
 			t.Errorf("%v, %v", wait, ok)
 		}
 		r := Record{Attempt: Attempt{Header: header, RetryAfter: wait}}
