@@ -127,6 +127,7 @@ type followLoop[T any] struct {
 
 	began   int64       // when the poll began, by the service's clock
 	found   bool        // this poll has read an entry
+	isKnown bool        // known is an entry of this poll
 	lacking []listed[T] // read by this poll, and not yielded, because their results are missing
 	maxNew  int         // new entries that a window may have, before it is cut
 	step    int64       // milliseconds of the next window
@@ -159,7 +160,8 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 
 // CatchUp is one poll of [Follower.All]: it yields what finished after the
 // follower's position, oldest first, and ends. Every error ends it too, unless the skip
-// handler takes it. Range again, over CatchUp or All, to continue after it.
+// handler takes it. Range again, over CatchUp or All, to continue: after an entry that could
+// not be read, or with a page that could not, which is requested again.
 //
 // Without Since and Resume the first CatchUp yields no entry, but finds where to start:
 // store the [Follower.Cursor] after it.
@@ -182,7 +184,7 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 // poll yields what is new, and waits until the next poll is due. It reports false if there
 // is none.
 func (l *followLoop[T]) poll() bool {
-	l.began, l.found, l.lacking, l.maxNew = 0, false, nil, firstMaxNew
+	l.began, l.found, l.isKnown, l.lacking, l.maxNew = 0, false, false, nil, firstMaxNew
 	if l.state.Settled == 0 {
 		if err := l.findStart(); err != nil {
 			return l.fail(err)
@@ -345,8 +347,8 @@ func (p part[T]) cut() part[T] {
 
 // note notes what an entry shows of the listing.
 func (l *followLoop[T]) note(e listed[T]) {
-	if !l.found && e.ID != "" && !e.Unplaced {
-		l.known = walk.Position{At: e.Start, Seen: []string{e.ID}}
+	if !l.isKnown && e.ID != "" && !e.Unplaced {
+		l.known, l.isKnown = walk.Position{At: e.Start, Seen: []string{e.ID}}, true
 	}
 	l.found = true
 	l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)

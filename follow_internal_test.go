@@ -73,3 +73,14 @@ func TestAFollowerRemembersABoundedNumberOfRaces(t *testing.T) {
 		}
 	}
 }
+
+// The known entry is what shows that an empty page is no mistake.
+func TestAFollowersKnownEntryIsTheFirstOfItsPollThatHasAStart(t *testing.T) {
+	l := &followLoop[Race]{Follower: &Follower[Race]{}}
+	l.note(listed[Race]{ID: "unplaced", Start: 9, Unplaced: true})
+	l.note(listed[Race]{ID: "8", Start: 8})
+	l.note(listed[Race]{ID: "7", Start: 7})
+	if want := (walk.Position{At: 8, Seen: []string{"8"}}); !cmp.Equal(l.known, want) {
+		t.Errorf("known is %+v, want %+v", l.known, want)
+	}
+}
