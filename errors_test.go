@@ -68,13 +68,6 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestErrorTextIsBounded(t *testing.T) {
-	err := double.OpenRaces(t.Context(), double.Play(double.Broken(errors.New(strings.Repeat("word ", 10_000)))).Client(t, double.NoRetries()))
-	if err == nil || len(err.Error()) >= 2048 {
-		t.Errorf("%d bytes", len(err.Error()))
-	}
-}
-
 // Of twenty look-ups at once the error names the one that failed.
 func TestErrorNamesTheOperationAndTheIDThatWasRequested(t *testing.T) {
 	for _, op := range operations() {
