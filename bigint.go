@@ -15,13 +15,13 @@ import (
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
 // zero value is 0. Compare with Cmp or Equal.
 //
-// The unit of fees and prizes is undocumented. This module takes it for 10^-18 tokens, as
-// is usual for such amounts: FormatUnits(18) returns tokens, ParseUnits(text, 18) reads
-// them.
+// The unit of fees and prizes is undocumented. This module assumes that it is 10^-18 tokens,
+// as is usual for such amounts: FormatUnits(18) returns an amount in tokens, and
+// ParseUnits(text, 18) parses one.
 //
-// It decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
-// JavaScript writes integers from 10^21 on), and quoted base-10 integers. null decodes as zero.
-// Decoding fails for fractions, other notations, and more than 100 digits.
+// A BigInt decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
+// JavaScript writes integers from 10^21 on), and quoted base-10 integers. null decodes as
+// zero. Decoding fails for fractions, other notations, and more than 100 digits.
 type BigInt struct {
 	text string // in base 10, empty for zero
 }

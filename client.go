@@ -52,16 +52,15 @@ func (c *Client) BaseURL() string { return c.base.String() }
 // Pace returns what the client has learned about the service's rate limit.
 func (c *Client) Pace() Pace { return Pace(c.scheduler.State()) }
 
-// Do calls an operation that the SDK has no method for yet. The path is relative to the
-// base URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey]
-// in it is sent in full. The response is decoded into out unless out is nil. If the
-// response is not JSON, or a GET has an empty one, *out is unchanged and the error is a
-// [*DecodeError].
+// Do calls an operation that the SDK has no method for yet. The path is relative to the base
+// URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey] in it is sent
+// in full. The response is decoded into out unless out is nil. If the response is not JSON, or
+// if the response to a GET is empty, *out is unchanged and the error is a [*DecodeError].
 //
 // A call with any HTTP method except GET is assumed to change something. As with
-// [RacesService.Register], it is retried only if the request certainly had no effect,
-// and ErrOutcomeUnknown means that it may have had one. For these methods a nil body is
-// sent as {}, since net/http may repeat a request without a body by itself.
+// [RacesService.Register], it is retried only if the request certainly had no effect, and
+// ErrOutcomeUnknown means that it may have taken effect. For these methods a nil body is sent
+// as {}, since net/http may repeat a request without a body by itself.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
 	op := operation{method: method, body: body, hint: "check whether it took effect before sending it again"}
 	u, err := url.Parse(path)

@@ -13,10 +13,11 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// A Cursor is the position after an entry of a listing. It includes the tier, and that of a
-// pager the Since of its query. Pass it as a query's Resume to continue there, in any process and
-// at any Concurrency. It does not expire. A query of another listing or of another tier
-// fails with ErrInvalidArgument. The zero Cursor is the beginning of a listing.
+// A Cursor is the position after an entry of a listing. It includes the tier. The cursor of a
+// Pager also includes the Since of its query. Pass a Cursor as a query's Resume to continue
+// there, in any process and at any Concurrency. It does not expire. A query of another listing
+// or of another tier fails with ErrInvalidArgument. The zero Cursor is the beginning of a
+// listing.
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s
 // cursor usually takes 100 to 600 bytes; it contains no key, and is checked when

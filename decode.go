@@ -257,8 +257,8 @@ const (
 // Drift is a member that the types of this package lack, or one whose value has another type
 // than documented: the service has changed, or the API reference is incomplete.
 //
-// The call succeeds nevertheless. The exception is a member of another type by which programs
-// decide, whose field has the tag decode:"strict": its entry cannot be read, which is a
+// A Drift does not fail the call, with one exception: if the value of a field with the tag
+// decode:"strict" has another type, its entry cannot be read, and the error is a
 // [*DecodeError].
 type Drift struct {
 	Route string // the path with its placeholders: /api/v1/races/open

@@ -24,12 +24,12 @@
 //	Races.Open      the open races, once                            1
 //	Races.Watch     the open races, and how they change             1 every 15 s (Interval)
 //	Races.Results   finished races, newest first                    about 1.13 per 10 races
-//	Races.Follow    finished races as they appear, oldest first     1 every 30 s (Interval), plus 1 per 9 races of the last hour (Lookback)
+//	Races.Follow    finished races as they appear, oldest first     each 30 s (Interval): 1, and 1 for each 9 races of the last hour (Lookback)
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
 // tier, by default Omega; to read several tiers, make a query for each. A [Pager] yields each
-// entry once. After an error or a break, range again to continue; another process continues
-// with the [Cursor]:
+// entry once. After an error or a break, range over it again to continue. To continue in
+// another process, store its [Cursor]. This loop reads the races of the last week:
 //
 //	for race, err := range client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8}).All(ctx) {
 //		if err != nil {
@@ -41,10 +41,11 @@
 // # Registering a horse
 //
 // Registering spends the race's entry fee. The package
-// [github.com/horseracing-go/horseracing/ledger] registers each horse at most once in a
-// race, under a budget and across crashes. Without it, [RacesService.Register] sends
-// the request again only if it certainly had no effect. If the response is lost, the error
-// matches [ErrOutcomeUnknown], and [RacesService.Registered] reads the race:
+// [github.com/horseracing-go/horseracing/ledger] registers each horse at most once in a race,
+// under a budget and across crashes. If you do not use that package, call
+// [RacesService.Register]. It sends a request again only if the first one certainly had no
+// effect. If the response is lost, the error matches [ErrOutcomeUnknown], because the fee may
+// be paid. [RacesService.Registered] then finds out whether the horse is registered:
 //
 //	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: id, UserKey: userKey})
 //	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
@@ -69,9 +70,10 @@
 // [WithAttemptTimeout] bounds one attempt: 30 seconds by default. Reads are retried on
 // connection failures and on the statuses 408, 429 and 500 and above, three times by default,
 // within a budget that all calls share; see [Retry]. The client heeds limits that the service
-// announces, and learns others from its refusals. While the service refuses requests, all
-// calls share what it accepts: writes go first, then single reads, then polls (of a
-// [Follower] or a Watch), then walks (of a [Pager]). [Client.Pace] reports what was learned.
+// announces, and learns others from its refusals. While the service refuses requests, calls
+// wait for each other. Calls that change something are sent first, then single reads, then the
+// polls of a [Follower] or a Watch, then the pages of a [Pager]. [Client.Pace] reports what
+// was learned.
 //
 // # Values
 //
@@ -88,8 +90,8 @@
 //	defer fake.Close()
 //	run(ctx, fake.Client()) // the code under test
 //
-// For single responses, any mock of an [net/http.RoundTripper] serves; the examples use
-// httpmock.
+// To test a single response, you can mock the [net/http.RoundTripper] instead; the examples do
+// so with httpmock.
 //
 // The API reference is https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
 package horseracing

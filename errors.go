@@ -58,8 +58,8 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 // accept it within [Retry].MaxWait, returns an APIError with the StatusCode of an
 // earlier refusal, 429 or 503.
 //
-// An HTML page with a status 4xx is from a proxy or a firewall. It still matches the sentinel
-// of its status, but its text does not blame the API key.
+// An HTML page with a status 4xx is from a proxy or a firewall. The error matches the sentinel
+// of its status, but its text says that the page is not from the service.
 //
 // The shape of error responses is undocumented. Message is taken from the members in
 // which services commonly put it, or else is the first line of the body or a short
@@ -108,9 +108,9 @@ func (e *APIError) advice() string {
 	case isRedirect(e.StatusCode):
 		return "; redirects are not followed, because that could send the API key to another host: change the base URL"
 	case e.isPage && e.StatusCode <= 499 && e.hadBody:
-		return "; it is from a proxy or firewall, which may refuse GET requests with a body: bypass it"
+		return "; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"
 	case e.isPage && e.StatusCode <= 499:
-		return "; it is from a proxy or firewall, not from the service"
+		return "; the page is from a proxy or firewall, not from the service"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "; check the API key"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
@@ -148,10 +148,11 @@ func isRedirect(status int) bool {
 	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
 }
 
-// DecodeError is returned when a successful response, or one entry of it, cannot be read. It
-// is not JSON, is truncated, does not have the documented shape, or contains another entry
-// than the one requested. A member of another type than documented is such an error only if
-// programs decide by it, such as entry_fee; see [Drift] for the others.
+// DecodeError is returned when a successful response, or one entry of it, cannot be read. The
+// response is not JSON, is truncated, does not have the documented shape, or contains another
+// entry than the one requested. If a member has another type than documented, that is such an
+// error only if a wrong value would mislead programs, as with entry_fee; see [Drift] for the
+// others.
 //
 // A read is retried if the response is an HTML page or ends early. [CaptureResponse] keeps
 // the whole response. Printing or logging a DecodeError omits Raw.
@@ -205,13 +206,13 @@ func isSkip(err error) bool {
 	return ok && decode.entry || isTie
 }
 
-// TransportError is returned when a call got no complete response, after all retries.
-// The cause is a failed connection, a connection that broke before the end of the
-// response, a response that is too large, a timeout, an error of the [Limiter] or of [OnSend], or a
+// TransportError is returned when a call got no complete response, after all retries. The
+// cause is a failed connection, a connection that broke before the end of the response, a
+// response that is too large, a timeout, an error of the [Limiter] or of [OnSend], or a
 // context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
-// context.DeadlineExceeded; an attempt that exceeded [WithAttemptTimeout] matches the
-// last one too. If the context was done while the call waited for a retry, the text also
-// names the last failure.
+// context.DeadlineExceeded. If an attempt exceeded [WithAttemptTimeout], the error matches
+// context.DeadlineExceeded, too. If the context was done while the call waited for a retry,
+// the text also names the last failure.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself

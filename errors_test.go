@@ -35,8 +35,8 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OpenRaces, double.Respond(403, "", "Retry-After: 60"), open + "status 403 Forbidden; wait 1m0s before the next request"},
 		{double.OpenRaces, double.Respond(400, "\x1b[31mred\x1b[0m \u202eevil"), open + "status 400 Bad Request: [31mred[0m evil"},
 		{double.OpenRaces, double.Respond(301, "", "Location: https://new.test/x"), open + "status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
-		{double.Owned, double.Respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; it is from a proxy or firewall, which may refuse GET requests with a body: bypass it"},
-		{double.OpenRaces, double.Respond(401, page), open + "status 401 Unauthorized: an HTML page; it is from a proxy or firewall, not from the service"},
+		{double.Owned, double.Respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
+		{double.OpenRaces, double.Respond(401, page), open + "status 401 Unauthorized: an HTML page; the page is from a proxy or firewall, not from the service"},
 
 		// a success that is none
 		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), open + "status 200 OK: maintenance"},

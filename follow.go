@@ -14,14 +14,16 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// FollowQuery configures a [Follower].
+// FollowQuery configures a [Follower]. An entry that finishes late is found if it starts at
+// most Lookback before the newest entry. Unlike in [ResultsQuery], Since is ignored with
+// Resume.
 type FollowQuery struct {
 	Tier        TierID        // default TierOmega
-	Since       time.Time     // only what starts at this time or later; by default, what finishes from now on; ignored with Resume, unlike in ResultsQuery
-	Resume      Cursor        // continue from a saved cursor, with its tier; default start at Since
+	Since       time.Time     // only entries that start at this time or later; default what finishes from now on; ignored with Resume
+	Resume      Cursor        // continue after the position of a saved cursor, with its tier
 	Interval    time.Duration // time between polls; default 30s
-	Lookback    time.Duration // how far before the newest start each poll looks for what finishes late; default 1h for races, 24h for tournaments
-	Concurrency int           // pages of the past fetched at once; default 1
+	Lookback    time.Duration // default 1h for races, 24h for tournaments
+	Concurrency int           // requests in flight at once, when there is much to catch up with; default 1
 }
 
 const (
@@ -33,10 +35,11 @@ const (
 // Follower yields each newly finished race or tournament exactly once, by polling. No
 // request is made until it is ranged over.
 //
-// It keeps its position as a [Pager] does: break out of a loop, then range again to
-// continue, or store [Follower.Cursor] and resume in another process. Store the cursor
-// in the transaction that handles an entry, and none is handled twice. None is missed,
-// even across restarts, if its result appears and can be read within Lookback.
+// It keeps its position as a [Pager] does: break out of a loop, then range again to continue,
+// or store [Follower.Cursor] and resume in another process. Store the cursor in the
+// transaction that handles an entry, and none is handled twice. None is missed, even across
+// restarts, unless its result can be read only after the Follower has read an entry that
+// starts more than Lookback later.
 //
 // A Follower is not safe for concurrent use, and only one loop may range over it at a
 // time.
@@ -64,9 +67,9 @@ func (s *RacesService) Follow(q FollowQuery) *Follower[Race] {
 	return newFollower(q, s.finished(), cursorFollowRaces, raceLookback)
 }
 
-// Follow returns a Follower of the finished tournaments, as [RacesService.Follow] does
-// of races. A tournament is missed if one that starts more than Lookback later appears
-// in an earlier poll.
+// Follow returns a Follower of the finished tournaments, as [RacesService.Follow] does of
+// races. A tournament is missed if its result appears after that of a tournament that starts
+// more than Lookback later.
 //
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
@@ -133,38 +136,41 @@ type followLoop[T any] struct {
 	step    int64       // milliseconds of the next window
 }
 
-// All yields what finished after the follower's position, oldest first, and polls
-// for new ones. An entry that finishes late comes after entries that started later. The loop
-// ends when ctx is done, without an error. No request is made while its body runs.
+// All yields the finished entries after the follower's position, oldest first, and then polls
+// for further ones. An entry that finishes late is yielded after entries that started later.
+// The loop ends when ctx is done, without an error. No request is made while its body runs.
 //
 // An error comes with a nil entry. It does not end the loop, unless it matches
 // ErrInvalidArgument. While the service refuses requests, the loop waits; after any other
-// failure there is a backoff of up to five minutes. An outage costs no entry. While one
-// page cannot be read, its error comes again and again: what starts earlier comes, what
-// starts later waits. Only if that page is the newest one, everything waits.
+// failure there is a backoff of up to five minutes. No entry is missed because of an outage.
+// While a page cannot be read, each attempt yields its error. Entries that start before those
+// of the page are yielded, and later ones are yielded once the page can be read. If it is the
+// newest page, all entries wait for it.
 //
-// The error of an entry that cannot be read is a [*DecodeError], and comes once; a
-// [*TieOverflowError] is that of an instant with too many entries. [WithSkipHandler] gets
-// both instead, if it is set. Entries that can be read later, within Lookback, are yielded
-// then. An entry without an id or a start has no position: its error may come again after a
-// resume.
+// If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
+// many entries have the same start time, a [*TieOverflowError] is yielded. With
+// [WithSkipHandler] the handler gets both instead. An entry that can be read later, within
+// Lookback, is yielded then. The error of an entry without an id or a start time may be
+// yielded again after a resume, because such an entry has no position.
 //
-// A race that is listed before it has a FinalOrder comes once it has one, or when it
-// starts more than Lookback ago, if other races of the listing have one.
+// If the races of the listing have a FinalOrder, a race that is listed without one is yielded
+// when it has one, or as it is when its start is more than Lookback ago.
 //
-// Of the entries within Lookback, the newest 700 are checked for late results.
+// If more than 700 entries start within Lookback, only the newest 700 are certainly checked
+// for late results.
 //
-// Without Since and Resume there is no position to store before the first entry comes:
-// range over [Follower.CatchUp] first, which finds one, and store its [Follower.Cursor].
+// Without Since and Resume, a program that stops before the first entry has no cursor to
+// resume from. To get one, range over [Follower.CatchUp] first, and store the
+// [Follower.Cursor].
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
-// CatchUp is one poll of [Follower.All]: it yields what finished after the
-// follower's position, oldest first, and ends. Every error ends it too, unless the skip
-// handler takes it. Range again, over CatchUp or All, to continue: after an entry that could
-// not be read, or with a page that could not, which is requested again.
+// CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's
+// position, oldest first, and ends. An error ends it too, unless the skip handler gets it. To
+// continue, range over CatchUp or All again: an entry that could not be read is passed over,
+// and a page that could not be read is requested again.
 //
-// Without Since and Resume the first CatchUp yields no entry, but finds where to start:
-// store the [Follower.Cursor] after it.
+// Without Since and Resume, the first CatchUp yields no entry, but determines the position to
+// start from: store the [Follower.Cursor] after it.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
 func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {

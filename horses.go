@@ -106,9 +106,9 @@ type HorseMission struct {
 	Furlongs    *int              `json:"furlongs,omitzero"`   // set for run_x_furlong_race and run_x_races_y_furlong, else nil
 }
 
-// Get returns the horse with the given number. If there is no such horse, the error
-// matches ErrNotFound; if the response contains another one, it is a [*DecodeError] that
-// names it.
+// Get returns the horse with the given number. If there is no such horse, the error matches
+// ErrNotFound. If the response contains another horse, the error is a [*DecodeError] that
+// names that horse.
 //
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse

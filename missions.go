@@ -16,8 +16,8 @@ type MissionsService struct{ *backend }
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#26-mission-template
 type MissionTemplate struct {
 	Type              MissionKind `json:"type"`
-	Min               int         `json:"min"`         // probably of the count
-	Max               int         `json:"max"`         // probably of the count
+	Min               int         `json:"min"`         // probably the least HorseMission.Count
+	Max               int         `json:"max"`         // probably the greatest HorseMission.Count
 	Description       string      `json:"description"` // a short phrase
 	XPBase            float64     `json:"xp_base"`     // may be negative
 	XPModifier        float64     `json:"xp_modifier"`

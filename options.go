@@ -128,10 +128,10 @@ func WithRateLimit(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLimiter sets the limiter that every attempt waits for, such as one that several
-// clients or several processes share. Each call to Wait that returns nil lets one attempt
-// be sent: the waiting one with the highest priority; see [WithRateLimit]. One call to
-// Wait is in progress at a time.
+// WithLimiter sets the limiter that every attempt waits for, such as one that several clients
+// or several processes share. Each call to Wait that returns nil lets one attempt be sent. If
+// several attempts wait, the one with the highest priority is sent; see [WithRateLimit]. One
+// call to Wait is in progress at a time.
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
@@ -254,11 +254,11 @@ func AsBackground() CallOption {
 	return func(c *callConfig) { c.background = true }
 }
 
-// OnSend calls record once, just before the first attempt of a call that changes something.
-// The call has waited for everything by then, so a call that is never sent is never recorded.
-// If record returns an error, nothing is sent, and the error of the call wraps it. Use it to
-// note in a database of your own that a registration is being sent; package ledger does so in
-// a file.
+// OnSend calls record once, just before the first attempt of a call that changes something. By
+// then the call has waited for rate limits and for other calls, so a call that ends while it
+// waits is not recorded. If record returns an error, nothing is sent, and the error of the
+// call wraps it. Use it to note in a database of your own that a registration is being sent;
+// package ledger does so in a file.
 //
 // If the option is given several times, the functions are called in the order given, until
 // one returns an error. [WithAttemptTimeout] does not limit them. Do not make calls with the
@@ -325,17 +325,18 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
 // is an HTML page or ends early.
 //
-// A call waits for MaxWait in all until the service accepts its requests, whether it waits
-// for a Retry-After, an announced limit or other requests, and then returns an [*APIError]
-// that says which. If a Retry-After is longer, the call returns at once, with
+// A call waits at most MaxWait in all until it may be sent: for a Retry-After, for an
+// announced limit, or for other requests. If it would wait longer, it returns an [*APIError]
+// that says why. If a Retry-After is longer, the call returns at once, with
 // [APIError].RetryAfter set. Waiting for a [Limiter] is not counted. The context limits the
 // whole call, and ends every wait at once. A [Pager] or [Follower] that is refused waits as
-// long as its context allows, and honors a Retry-After of up to an hour. After a failure, such
-// as 502, a page is retried within MaxWait whatever the Retry-After.
+// long as its context allows, and honors a Retry-After of up to an hour. If a page fails in
+// another way, such as with status 502, it is retried after at most MaxWait, even if a
+// Retry-After is longer.
 //
-// A budget shared by all calls of a client keeps retries from multiplying the load of
-// an outage. Responses that refuse a request because of the rate (429, or 403 or 503 with a
-// Retry-After) do not consume it; see [Client.Pace].
+// A budget shared by all calls of a client keeps retries from multiplying the load of an
+// outage. Retries after a refusal (429, or 403 or 503 with a Retry-After) do not consume it;
+// see [Client.Pace].
 //
 // These are not retried, because a retry cannot help: a response that is too large, that
 // has a Content-Encoding other than gzip, or that is JSON of another shape or other types
@@ -375,10 +376,11 @@ func (r Retry) problem() error {
 
 // Pace is what a client has learned about the service's rate limit. The client heeds a limit
 // that the service announces (RateLimit-Remaining). Otherwise it slows down only after a
-// refusal: status 429 or 503, or 403 with a Retry-After. PerSecond is about the limit that
-// all routes share.
+// refusal: status 429 or 503, or 403 with a Retry-After. PerSecond is for all routes together.
+// A route is held, so that its requests wait, during a backoff, by a Retry-After, and while an
+// announced limit is used up.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent
-	Until     time.Time // until when a route is held by a backoff, a Retry-After or a used-up limit; the latest of several, or zero if none is held
+	Until     time.Time // until when a route is held; the latest time if several are held, or zero if none is
 }

@@ -21,7 +21,7 @@ import (
 type Entry[T any] struct {
 	Value *T              // nil if there is an error
 	Tier  TierID          // the tier whose listing contains it
-	JSON  json.RawMessage // as received, with undocumented members, not redacted, or nil if the error is not about one entry
+	JSON  json.RawMessage // the entry as received, not redacted, or nil if the error is not about one entry
 }
 
 // listing describes a paged listing to its pager.
@@ -136,7 +136,7 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 		if id == "" || isUnplaced {
 			id = unplacedMark + hashOf(string(e.json))
 			if e.err == nil {
-				response.fail(i, &readError{err: errors.New("an entry without an id or a start time cannot be placed")})
+				response.fail(i, &readError{err: errors.New("an entry without an id or a start time has no position in the listing")})
 			}
 			problem = e.err
 		} else {
@@ -153,7 +153,7 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 	switch isFull := len(entries) >= pageSize; {
 	case isFull && !placed:
 		whole := problem.ofResponse("")
-		whole.Raw, whole.Err = nil, fmt.Errorf("no entry of the page can be placed in the listing: %w", whole.Err)
+		whole.Raw, whole.Err = nil, fmt.Errorf("no entry of the page has a position in the listing: %w", whole.Err)
 		return nil, whole
 	case isFull && !isWithin:
 		return nil, l.ignored("a whole page of entries starts at start_time_from")

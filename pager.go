@@ -54,11 +54,11 @@ func (s *RacesService) finished() listing[Race] {
 	return listing[Race]{backend: s.backend, kind: cursorRaces, route: routeResults, place: placeRace, hasResult: (*Race).Finished}
 }
 
-// ResultsV1 walks over finished races in version 1 of the listing, which is paged by
-// offset, one page at a time. Its races have no Type. New races shift the listing while
-// it is read; none is missed or repeated, unless forty or more come between two pages, as
-// they may before a cursor is resumed: then some are repeated. Races that are removed from
-// the listing while it is read, or that change their order, may hide others. Prefer
+// ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
+// one page at a time. Its races have no Type. New races shift the listing while it is read.
+// Nevertheless no race is missed, and none is repeated unless forty or more new races appear
+// between two page requests, as they may before a cursor is resumed. Races that are removed
+// from the listing while it is read, or that change their order, may hide others. Prefer
 // [RacesService.Results].
 //
 // GET /api/v1/races/results:
@@ -89,19 +89,21 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // the last entry yielded, or save its [Cursor] and resume in another process. Pages that
 // were read ahead are requested again.
 //
-// Every error ends the loop. That of an entry that cannot be read, a [*DecodeError], comes
-// in its position, and a [*TieOverflowError] after the entries that share its start time:
-// range again to continue after it, or leave such entries out with [WithSkipHandler]. An
-// entry without a readable start comes before those of its page, and perhaps again before
-// those of another one; a full page of such entries cannot be passed. While the service refuses
-// requests, the loop waits as long as the context allows.
+// Every error ends the loop. If an entry cannot be read, a [*DecodeError] is yielded in its
+// position. If a full page of entries has the same start time, a [*TieOverflowError] is
+// yielded after them. Range again to continue after such an error, or use [WithSkipHandler].
+// The error of an entry without a readable start time is yielded before the entries of its
+// page, and may be yielded again with another page. A Pager cannot continue after a full page
+// of such entries. While the service refuses requests, the loop waits as long as the context
+// allows.
 //
-// The loop ends at Since, or at an empty page, but not at a page that is only short. If the
-// page before an empty page had room for older entries and showed none, the empty page is the
-// end of the listing. Otherwise the pager waits 200 ms, requests the page of the last entry
+// The loop ends at Since, or at an empty page, but not at a page that is only short. Since the
+// service may show an empty page by mistake, the pager checks it, unless the page before was
+// not full and showed no older entry: it waits 200 ms, requests the page of the last entry
 // yielded, if there is one, and then the empty page again. If the last entry yielded is
-// missing, or if the listing has shown an older entry, the loop ends with a [*DecodeError]. It
-// ends with [ErrBodyIgnored] if a response does not match the page that was requested.
+// missing from its page, or if the listing has shown an entry older than the empty page, the
+// loop ends with a [*DecodeError]. It ends with [ErrBodyIgnored] if a response does not match
+// the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

@@ -116,10 +116,10 @@ func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
-// CheckEntry returns nil, or an error that names everything documented that keeps a horse out
-// of the race at t: registration is closed, no place is free, the horse's level is not
-// accepted, or the horse is already in the race. A race without an id is refused too, because
-// its fee may be that of another race.
+// CheckEntry returns nil if, as far as is documented, the horse can be registered in the race
+// at t. Otherwise the error names every reason why it cannot: registration is closed, no place
+// is free, the horse's level is not accepted, or the horse is already in the race. A race
+// without an id is refused too, because it may be another race than the one requested.
 //
 // If h is nil, only the race is checked. Fees and tiers are not checked. Whether a horse has
 // to be of the race's tier is undocumented.
@@ -188,7 +188,7 @@ type RaceInfo struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceParticipant struct {
 	Number HorseNumber `json:"number" decode:"strict"`
-	Total  float64     `json:"total,omitzero"` // race time score, unit undocumented, or zero if there is none yet
+	Total  float64     `json:"total,omitzero"` // race time score, or zero if there is none yet; unit undocumented
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
@@ -235,8 +235,8 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 // [*DecodeError] that names one of them. If several races have that id, Get returns the one
 // with the highest entry fee.
 //
-// If the response is a single race without an id, Get returns it. Its fee may be that of
-// another race, so [Race.CheckEntry] refuses it.
+// If the response is a single race without an id, Get returns it. It may be another race than
+// the one requested, so [Race.CheckEntry] refuses it.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

@@ -35,10 +35,10 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // registration that ended with ErrOutcomeUnknown, and register the horse again only if it
 // returns false and a nil error.
 //
-// It returns true if the race lists the horse. It returns false if the race lists other
-// horses only, and either has a final order that names all of them, or was read an hour or
-// more after both its registration deadline and its start. Before that the horse may still be
-// listed. This assumes that the service enforces the deadline.
+// It returns true if the race lists the horse. It returns false if the race lists other horses
+// only, and either has a final order that names all of them, or was read an hour or more after
+// both its registration deadline and its start. Before that, the race may not list the horse
+// yet. This assumes that the service enforces the deadline.
 //
 // Every error matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when
 // another call can decide. RetryAt is zero if no further call can: the race is gone, lacks

@@ -69,7 +69,7 @@ type Stage struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type StageResult struct {
 	Number     HorseNumber `json:"number" decode:"strict"`
-	Total      float64     `json:"total,omitzero"`               // meaning and unit undocumented, or zero if there is none
+	Total      float64     `json:"total,omitzero"`               // zero if there is none; meaning and unit undocumented
 	MainRaceID RaceID      `json:"main_race_id" decode:"strict"` // as Race.MainRaceID
 }
 
@@ -79,7 +79,7 @@ type StageResult struct {
 type TournamentParticipant struct {
 	Number         HorseNumber `json:"number" decode:"strict"`
 	DroppedAtIndex int         `json:"dropped_at_index"` // meaning undocumented
-	Total          float64     `json:"total,omitzero"`   // meaning and unit undocumented, or zero if there is none
+	Total          float64     `json:"total,omitzero"`   // zero if there is none; meaning and unit undocumented
 }
 
 // PrizeItem is an item of an [AdditionalPrize].
@@ -90,9 +90,9 @@ type PrizeItem struct {
 	Type string `json:"type"`
 }
 
-// AdditionalPrize is a prize in addition to the money. The service may use the name of its
-// currency for "token" in the members additional_token and additional_treasury_token. The
-// prize is decoded under any such name, and encoded with the name that it was decoded with.
+// AdditionalPrize is a prize in addition to the money. In the names additional_token and
+// additional_treasury_token the service may write the name of its currency instead of "token".
+// A prize is decoded with any such name, and encoded with the name that it was decoded with.
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type AdditionalPrize struct {

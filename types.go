@@ -147,8 +147,9 @@ func timestampOf(milliseconds int64) Timestamp {
 // Only request bodies, including those of [Client.Do], contain the key itself;
 // string(key) returns it.
 //
-// Some parts of Go bypass its methods and reveal the key: fmt in unexported fields
-// and with the verbs %p and %w, encoding/json in map keys, and encoding/gob.
+// Some parts of Go bypass its methods and reveal the key: fmt prints it in unexported fields
+// and with the verbs %p and %w, encoding/json writes it as a map key, and encoding/gob encodes
+// it.
 type UserKey string
 
 func (k UserKey) problem() error { return checkPasted("the user key", string(k)) }

@@ -24,7 +24,7 @@ const watchInterval = 15 * time.Second
 // Snapshot is the list of open races after a poll.
 type Snapshot struct {
 	Races   []Race       // in the service's order
-	Changes []RaceChange // since the snapshot before: closed races, then opened ones, then updated ones, each by start
+	Changes []RaceChange // since the snapshot before: first closed races, then opened ones, then updated ones, each group sorted by start time
 	At      time.Time    // when Races was read, by the local clock
 }
 
@@ -60,9 +60,9 @@ type RaceChange struct {
 // the snapshot, or passed to the handler of [WithSkipHandler]. While any entry has no
 // readable id, no race is reported as closed.
 //
-// Two races are the same if both their id and their start time are equal, so a race that is
-// moved is reported as closed and opened. Not reported are another order of the participants,
-// and a race that opens and closes between two polls.
+// Two races are the same if both their id and their start time are equal, so a race whose
+// start time changes is reported as closed and opened. Not reported are another order of the
+// participants, and a race that opens and closes between two polls.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races

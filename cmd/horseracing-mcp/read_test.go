@@ -179,7 +179,7 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 		{"list_results", map[string]any{"limit": 101}, "invalid_argument: /properties/limit: maximum: "},
 		{"list_open_races", map[string]any{"max_fee": "a lot"}, "invalid_argument: max_fee must be a number of tokens"},
 		{"list_open_races", map[string]any{"tier": "Silver"}, `invalid_argument: of a tier "Silver"; found: Omega`},
-		{"list_missions", map[string]any{"horse": 7}, "unavailable: an HTML page; it is from a proxy or firewall"},
+		{"list_missions", map[string]any{"horse": 7}, "unavailable: an HTML page; the page is from a proxy or firewall"},
 		{"plan_registration", map[string]any{"horse": 1, "race": 99999}, "not_found: "},
 	} {
 		problem := s.call(test.tool, test.args, nil)

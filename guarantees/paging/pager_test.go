@@ -256,7 +256,7 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 		taken, err := p.Take(t.Context(), 60)
 		races, last = races+len(taken), err
 	}
-	if races != 15 || last == nil || !strings.Contains(last.Error(), "no entry of the page can be placed") {
+	if races != 15 || last == nil || !strings.Contains(last.Error(), "no entry of the page has a position") {
 		t.Errorf("%d races, then %v", races, last)
 	}
 	h.damaged = nil
