@@ -5,20 +5,21 @@
 //	defer server.Close()
 //	client := server.Client()
 //
-// It has every documented operation. Races open, take registrations, run and appear in the
-// results, some of them late. Horses' missions, breeding listings, the mission catalogue
-// and tournaments are examples that do not change, unless a test sets others. The races
-// depend only on a seed and on a clock that stands still until the test advances it, so
-// every run of a test sees the same ones.
+// The fake has every documented operation. Races open, take registrations, run and appear in
+// the results, some of them late. Horses' missions, breeding listings, the mission catalogue
+// and tournaments are examples that do not change, unless a test sets others. The races depend
+// only on a seed and on a clock that stands still until the test advances it, so every run of
+// a test sees the same ones.
 //
-// It is strict. A request that differs from the API reference (a missing header,
-// a misspelled member, a string for a number, a body where none is documented)
-// is refused with a message that names the mistake.
+// The fake is strict. A request that differs from the API reference (a missing header, a
+// misspelled member, a string for a number, a body where none is documented) is refused with a
+// message that names the mistake.
 //
-// Faults can be injected ([Server.Inject]), requests limited ([WithRequestLimit])
-// and inspected ([Server.Requests]), and single operations replaced ([Server.Handle]).
-// Finished races can be opened again, for a backtest ([WithHistoryOf]). [WithReadings]
-// makes the fake read the API reference in another way, if it leaves something open.
+// Faults can be injected ([Server.Inject]), requests limited ([WithRequestLimit]) and
+// inspected ([Server.Requests]), and single operations replaced ([Server.Handle]). Recorded
+// races can be run again, for a backtest ([WithHistoryOf]). If the API reference leaves open
+// how the service behaves, the fake can be made to behave in one of the other ways
+// ([WithReadings]).
 //
 // https://github.com/horseracing-go/horseracing/blob/main/docs/testing.md has examples.
 //

@@ -19,11 +19,10 @@ type Fault struct {
 	Method, Path string
 
 	Skip        int     // let this many selected requests through first
-	Probability float64 // hit each of the others with this probability, drawn from the seed; default 1
+	Probability float64 // hit each selected request after those with this probability; the seed decides which; default 1
 	Times       int     // how many requests to hit; all if negative; default 1, or all if Probability is set
 
-	// Status is the status of the response, and the request has no effect. If it is 0, the
-	// fake responds as usual.
+	// If Status is not 0, the fake responds with it, and the request has no effect.
 	Status int
 	Header http.Header // added to the response; default Content-Type application/json
 	Body   string      // body of the response, if Status is set
@@ -41,8 +40,8 @@ type Fault struct {
 	TakesEffectAfter time.Duration
 }
 
-// Inject adds faults for later requests. At most one hits a request: the first that
-// selects it, unless its Skip or Probability lets the request through. A fault is
+// Inject adds faults for later requests. At most one fault hits a request: the first that
+// selects it, and that does not let it through because of Skip or Probability. A fault is
 // removed after it has hit Times requests. Inject panics if a fault is invalid.
 func (s *Server) Inject(faults ...Fault) {
 	must(s.faults.inject(faults...))
@@ -148,7 +147,7 @@ func (f *faults) idle() []string {
 	var idle []string
 	for i, rule := range f.injected {
 		if rule.struck == 0 {
-			idle = append(idle, fmt.Sprintf("fault %d of those injected never struck: %+v", i+1, rule.asInjected))
+			idle = append(idle, fmt.Sprintf("fault %d of those injected hit no request: %+v", i+1, rule.asInjected))
 		}
 	}
 	return idle

@@ -12,19 +12,18 @@ type Response struct {
 	Body   string // JSON, unless Header has another Content-Type
 }
 
-// Handle makes h respond to the requests that match pattern, which is one of
-// [net/http.ServeMux]: an optional method, and a path in which a segment in braces matches
-// any one segment:
+// Handle makes h respond to the requests that match pattern. A pattern is written as for
+// [net/http.ServeMux]: an optional method, and a path in which a segment in braces matches any
+// one segment.
 //
 //	server.Handle("GET /api/v1/horses/{n}", func(horseracingtest.Request) (horseracingtest.Response, bool) {
 //		return horseracingtest.Response{Body: `{"number":311}`}, true
 //	})
 //
-// If h returns false, an earlier handler responds, or else the fake itself. The fake
-// need not have an operation at the path. A handler gets only requests with a valid API
-// key and content type, and no requests hit by a fault with TakesEffectAfter. It is
-// called from several goroutines, and can call the methods of the server. Handle panics
-// if the pattern is invalid.
+// If h returns false, an earlier handler responds, or else the fake itself. The fake need not
+// have an operation at the path. A handler does not get requests that lack a valid API key or
+// content type, or that a fault with TakesEffectAfter hits. It is called from several
+// goroutines, and can call the methods of the server. Handle panics if the pattern is invalid.
 func (s *Server) Handle(pattern string, h func(Request) (Response, bool)) {
 	if h == nil {
 		panic("horseracingtest: Handle needs a function")

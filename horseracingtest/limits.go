@@ -32,10 +32,10 @@ type RequestLimit struct {
 	CountRefused bool   // refused requests count too: a client that does not pause is refused forever
 }
 
-// WithRequestLimit limits the requests of each API key. A request beyond one of the
-// limits is refused with status 429, and counts against the others only if they have
-// CountRefused. Limits are checked after a fault's Delay. Requests that get a fault's
-// Status are not counted. The option can be repeated. By default there is no limit.
+// WithRequestLimit limits the requests of each API key. A request beyond one of the limits is
+// refused with status 429, and counts against the other limits only if they have CountRefused.
+// Limits are checked after a fault's Delay. Requests that get a fault's Status are not
+// counted. The option can be repeated. By default there is no limit.
 func WithRequestLimit(limits ...RequestLimit) Option {
 	return func(s *settings) { s.limits = append(s.limits, limits...) }
 }

@@ -13,24 +13,27 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Readings are ways in which the service may behave because its documentation leaves
-// something open. They can be combined. The zero value is the literal reading, which is the
+// Readings are ways in which the API reference can be read, and in which the service may
+// therefore behave. They can be combined. The zero value is the literal reading, which is the
 // default. To respond with an HTML page or a cut body and status 200, use a [Fault], and for
 // anything else a handler; see [Server.Handle].
 //
 // See docs/unknowns.md, section "How the service may read its document".
 type Readings struct {
-	// Participants is when a race lists its participants: always (""), only "from start",
-	// only "in result", only "until start" (the results list them nevertheless), or
-	// "others first": those that were registered with a user's key only in the result.
+	// Participants is when a race lists its participants. By default it always does. With
+	// "from start" it lists them once it has started, and with "in result" once it has a
+	// result. With "until start" it lists them before its start and in the results. With
+	// "others first" it lists horses that were registered with a user's key once it has a
+	// result, and the others always.
 	Participants string
 
 	// Confirmation and Refusal are the bodies of the responses, both with status 200, to a
 	// registration that was accepted or refused. "empty" means no body.
 	Confirmation, Refusal string
 
-	// Heats makes a race whose id ends in 1 a second heat: it has the id of the race before
-	// it, unless both start at the same time. That race's operation returns both.
+	// Heats makes two races share an id, as if they were heats of one race: a race whose id
+	// ends in 1 is listed with the id before, unless the race with that id starts at the same
+	// time. The operation for one race then returns both.
 	Heats bool
 
 	EarlyResults bool   // a race is in the results from its start on, at first without a final order
@@ -38,9 +41,9 @@ type Readings struct {
 	TierName     string // the tier that all races are written with
 	EmptyList    string // how an empty list is written: "" as [], or as "null", "204" or "404"
 
-	// Members are the JSON values of members that have another type than documented,
-	// by their paths, such as "tier" or "info.turf" or "participants.total". The first name
-	// is that of a member of an entry or of a response that is an object.
+	// Members replaces members of responses by JSON values, for example of another type than
+	// documented. A key is the path of a member in an entry of a list, or in a response that
+	// is an object: "tier", "info.turf" or "participants.total".
 	Members map[string]string
 }
 
@@ -51,9 +54,9 @@ func WithReadings(r Readings) Option { return func(s *settings) { s.readings = r
 func (r *Readings) check() error {
 	switch {
 	case !slices.Contains([]string{"", "from start", "in result", "until start", "others first"}, r.Participants):
-		return errors.New("readings: there is no Participants " + strconv.Quote(r.Participants))
+		return errors.New("readings: Participants cannot be " + strconv.Quote(r.Participants))
 	case !slices.Contains([]string{"", "null", "204", "404"}, r.EmptyList):
-		return errors.New("readings: there is no EmptyList " + strconv.Quote(r.EmptyList))
+		return errors.New("readings: EmptyList cannot be " + strconv.Quote(r.EmptyList))
 	}
 	for path, value := range r.Members {
 		if path == "" || !json.Valid([]byte(value)) {

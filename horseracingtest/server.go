@@ -180,8 +180,9 @@ func (s *settings) check() error {
 // NewServer starts a fake of the service. Like [net/http/httptest.NewServer] it
 // panics if it cannot. Call Close when done.
 //
-// Its time stays at 2025-06-01 12:00 UTC until [Server.Advance]: pass [Server.Now], not
-// time.Now, to [horseracing.Race.CheckEntry], or start it with WithClock(time.Now).
+// The time of the fake is 2025-06-01 12:00 UTC until [Server.Advance] is called. Therefore
+// pass [Server.Now] instead of time.Now to [horseracing.Race.CheckEntry], or start the fake
+// with WithClock(time.Now).
 func NewServer(opts ...Option) *Server {
 	s, err := Start(opts...)
 	must(err)

@@ -34,8 +34,8 @@ type line struct {
 var firstBytes = []byte(`{"v":1,"service":"`)
 
 var (
-	errNotLine = errors.New("not a line of a ledger of this version; if the file is one, restore it or mend the line, else choose another path")
-	errChanged = errors.New("another program changed the file while it was open; look for lines that it lacks before you open it again")
+	errNotLine = errors.New("not a line of a ledger of this version; if the file is a ledger, restore it or correct the line, otherwise choose another path")
+	errChanged = errors.New("another program changed the file while it was open; check whether it lacks lines before you open it again")
 )
 
 func parseLine(text []byte) (line, error) {
@@ -52,7 +52,7 @@ func parseLine(text []byte) (line, error) {
 func (l *Ledger) open() error {
 	_, neverLocked := os.Stat(l.path + ".lock") // before the ledger, which is created first
 	if _, missing := os.Stat(l.path); missing != nil && neverLocked == nil {
-		return fmt.Errorf("the file is missing, but its lock file exists: restore it, or remove %s.lock to begin anew, without what was paid: %w", l.path, missing)
+		return fmt.Errorf("the file is missing, but its lock file exists: restore it, or remove %s.lock to start an empty ledger, which does not know what was paid before: %w", l.path, missing)
 	}
 	if file, err := os.OpenFile(l.path, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		file.Close()

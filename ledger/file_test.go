@@ -151,7 +151,7 @@ func TestOpenCreatesALedgerThatOnlyTheUserCanReadAndNamesWhatItCannotOpen(t *tes
 	}
 	for path, want := range map[string]string{
 		dir: "not a regular file", os.DevNull: "not a regular file", filepath.Join(dir, "no", "l"): "no such file", locked: locked + ".lock",
-		gone: "remove " + gone + ".lock to begin anew", link: "no such file",
+		gone: "remove " + gone + ".lock to start an empty ledger", link: "no such file",
 	} {
 		if l, err := ledger.Open(path, client); l != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)

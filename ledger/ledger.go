@@ -3,16 +3,17 @@
 //
 // A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line with the state
 // [Sending] just before it sends a registration, and another line when its outcome is known.
-// Each line is on disk before the ledger continues. If a registration is not sent, for example
-// because the service refuses requests at the moment, no line is written.
+// Each line is on disk before the ledger continues. If the call ends before it sends anything,
+// for example because the service refuses requests at the moment, no line is written.
 //
 // # Unknown outcomes
 //
-// If the outcome is unknown, the fee may be paid: it counts against the budgets, and the
-// pair of horse and race is not registered again, until [Ledger.Settle] has read the
-// outcome, or [Ledger.Decide] is called for a person who knows it. A bot calls Settle each
-// minute or so and continues with other races meanwhile. A race may list its horses hours
-// later, so choose a budget with room for the fees of a few such registrations.
+// If the outcome is unknown, the fee may be paid. The fee then counts against the budgets, and
+// the pair of horse and race is not registered again, until the outcome is known:
+// [Ledger.Settle] reads it from the race, and [Ledger.Decide] records what a person found out
+// in the game. A bot calls Settle each minute or so, and continues with other races meanwhile.
+// Hours may pass until a race lists its horses, so choose budgets that leave room for the fees
+// of a few such registrations.
 //
 // # Several processes
 //
@@ -23,12 +24,12 @@
 //
 // # If a program is killed
 //
-// What was paid is never lost, and nothing is paid twice, because the program can be killed
-// only at one of these points:
+// The ledger knows of every payment, and no fee is paid twice, because a program can be killed
+// only at one of these points of a registration:
 //
-//   - Before its line is on disk. Nothing was sent. Part of a line may be in the file; the
-//     next program that appends a line cuts that part off.
-//   - After the line is on disk, and before a response was read. The entry stays Sending. The
+//   - Before the line with the state Sending is on disk. Nothing was sent. Part of a line may
+//     be in the file; the next program that appends a line cuts that part off.
+//   - After that line is on disk, and before a response was read. The entry stays Sending. The
 //     fee may be paid, so it counts, and the pair is not sent again. Settle and Decide treat
 //     it like an Unknown one. If the request was never sent, Settle finds that out an hour
 //     after the start of the race.
@@ -81,7 +82,7 @@ type State string
 
 // The states of an entry.
 const (
-	Sending State = "sending" // being sent, or a program was killed meanwhile: the fee may be paid
+	Sending State = "sending" // being sent, or the program was killed before it recorded the outcome; the fee may be paid
 	Entered State = "entered" // the horse is in the race and the fee is paid
 	Refused State = "refused" // refused by the service, or certainly not sent
 	Unknown State = "unknown" // the fee may be paid
@@ -125,10 +126,10 @@ type Ledger struct {
 //
 // The error matches ErrInvalidArgument if the ledger has sent registrations to another base
 // URL. If the ledger file is missing but its lock file exists, Open returns an error instead
-// of creating an empty ledger. Open reads the whole file and does not change it. Blank
-// lines, CRLF and byte order marks are accepted, and an incomplete last line is ignored. An
-// entry with a time in the future, from a clock that was ahead, counts against the budget of
-// every day until then.
+// of creating an empty ledger. Open reads the whole file and does not change it. Blank lines,
+// CRLF and byte order marks are accepted, and an incomplete last line is ignored. If an entry
+// has a time in the future, because a clock was ahead, it counts against the budget of every
+// day until that time.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
 	l := &Ledger{path: path, client: client, service: client.BaseURL(), location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
@@ -193,7 +194,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	case sign < 0 || len(fee.String()) > maxDigits:
 		return Entry{}, fmt.Errorf("%w: it is negative, or has more than %d digits", ErrFee, maxDigits)
 	case sign == 0 && !l.freeRaces:
-		return Entry{}, fmt.Errorf("%w: 0 is not positive, so the service may have left the fee out; WithFreeRaces allows it", ErrFee)
+		return Entry{}, fmt.Errorf("%w: it is zero, perhaps because the service left the fee out; WithFreeRaces allows it", ErrFee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
 		return Entry{}, &LimitError{Err: ErrFee, Amount: fee, Limit: *l.maxFee}
 	case e.State == Entered:
@@ -208,9 +209,10 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 	return e, nil
 }
 
-// Register checks the fee, then the entries, then the budgets; it sends the registration and
-// records its outcome. fee is the race's entry fee. The entries and the budgets are checked
-// again, together with what other processes appended, just before the registration is sent.
+// Register checks the fee, the existing entries and the budgets. If nothing forbids the
+// registration, Register sends it and records its outcome. fee is the race's entry fee. The
+// entries and the budgets are checked again, together with what other processes appended, just
+// before the registration is sent.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown, the
 // entry is Unknown: call [Ledger.Settle] at once, and again when its error says so. If it
@@ -222,11 +224,11 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 //
 // After a refusal with status 400, 409 or 422 Register reads the race once, because a proxy
 // may have repeated the request. If the race lists the horse, the entry is Entered and the
-// error is nil. If the race cannot be read, or the refusal is that of a later attempt than
-// the first, the entry is Unknown.
+// error is nil. If the race cannot be read, or if another attempt was sent before the refused
+// one, the entry is Unknown.
 //
-// If the outcome cannot be written to the file, the error says so; the returned entry still
-// has the outcome, and in the file it stays Sending. After a failed write, Register sends
+// If the outcome cannot be written to the file, the error says so. The returned entry has the
+// outcome, but the entry in the file stays Sending. After a failed write, Register sends
 // nothing until the ledger is opened again.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (entry Entry, err error) {
 	if entry, err = l.look(r, fee); err != nil {
@@ -279,7 +281,7 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 	case err == nil:
 		return Entered, nil
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		return Unknown, fmt.Errorf("%w, as Ledger.Settle does", err)
+		return Unknown, fmt.Errorf("%w, or call Ledger.Settle", err)
 	case !isAPI || !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity}, api.StatusCode):
 		return Refused, err
 	}
@@ -319,9 +321,10 @@ const settleAtOnce = 8
 // [horseracing.RacesService.Registered], at most eight at the same time. A bot calls it each
 // minute or so.
 //
-// The returned error joins one for each entry whose outcome stays unknown, in which errors.As
-// finds a [*horseracing.UndecidedError]. Its RetryAt says when another call can find it out. If that is zero, a person has
-// to look for the horse in the game and call [Ledger.Decide].
+// The returned error joins the errors of the entries whose outcome stays unknown. In each of
+// these errors, errors.As finds a [*horseracing.UndecidedError]. Its RetryAt is when another
+// call can find out the outcome. If RetryAt is zero, a person has to look for the horse in the
+// game and call [Ledger.Decide].
 func (l *Ledger) Settle(ctx context.Context) error {
 	held := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return !e.isHeld() })
 	errs := make([]error, len(held))
@@ -355,7 +358,8 @@ func (l *Ledger) settle(ctx context.Context, e Entry) error {
 
 // Decide sets the state of a Sending or Unknown entry to Entered or Absent, for an outcome
 // that was determined by hand. The process that sent it must have ended. Decide returns
-// ErrInvalidArgument for any other state, or if the entry has another one.
+// ErrInvalidArgument if state is not Entered or Absent, or if the entry is not Sending or
+// Unknown.
 func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
 	p := pair{horse, race}
 	err := l.locked(context.Background(), lockWait, func() error {

@@ -39,13 +39,13 @@ func WithFreeRaces() Option {
 // LimitError is returned when a fee is above the limit of WithMaxFee, or would exceed a
 // budget. errors.Is finds [ErrFee] or [ErrBudget]; nothing was sent.
 type LimitError struct {
-	Err    error              // which limit: wraps ErrFee or ErrBudget
+	Err    error              // wraps ErrFee or ErrBudget
 	Amount horseracing.BigInt // the fee, or what the fees would add up to
 	Limit  horseracing.BigInt
 }
 
-// Error names the limit, and both amounts in tokens of 18 decimal places, which are
-// undocumented.
+// Error names the limit, and both amounts in tokens. That a token has 18 decimal places is
+// assumed, because it is undocumented.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("%v: %s tokens are above the limit of %s tokens", e.Err, e.Amount.FormatUnits(18), e.Limit.FormatUnits(18))
 }

@@ -168,7 +168,7 @@ func operation(method, path, id string) string { return method + " " + route.Fil
 // withFlags writes the advice of the library's errors for those who type flags.
 var withFlags = strings.NewReplacer(
 	"the user key", "HORSERACING_USER_KEY",
-	": call Races.Registered before registering again, as Ledger.Settle does", "", "; call Ledger.Settle before registering again", "",
+	": call Races.Registered before registering again, or call Ledger.Settle", "", "; call Ledger.Settle before registering again", "",
 	"WithRateLimit sets a limit", "--rate sets a limit",
 	"; WithAttemptTimeout sets how long an attempt may take", "",
 	" (WithMaxResponseBytes)", "",
