@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -46,46 +47,21 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 	})
 }
 
-// TestAnHourOfARegistrationStopsNoBoard: a Retry-After holds its own route, and another one
-// for a tenth of a second.
-func TestAnHourOfARegistrationStopsNoBoard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(429, "", "Retry-After: 3600"), double.Respond(200, "[]"))
-		c := s.Client(t)
-		double.Register(t.Context(), c)
-		started := time.Now()
-		if err := double.OpenRaces(t.Context(), c); err != nil || time.Since(started) > 100*time.Millisecond {
-			t.Errorf("after %v: %v", time.Since(started), err)
-		}
-		if err := double.Register(t.Context(), c); !errors.Is(err, horseracing.ErrRateLimited) || len(s.Requests()) != 2 {
-			t.Errorf("%d requests: %v", len(s.Requests()), err)
-		}
-	})
-}
-
-func TestA503OfARegistrationInformsThePaceAndStaysUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(503, "", "Retry-After: 5"), double.Respond(200, "{}"))
-		c := s.Client(t)
-		if err := double.Register(t.Context(), c); !errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
-			t.Fatalf("%d requests: %v", len(s.Requests()), err)
-		}
-		double.Register(t.Context(), c)
-		double.Equal(t, "waits", []time.Duration{5 * time.Second}, s.Waits())
-	})
-}
-
-// TestARegistrationWaitsOutA503OfAnotherRoute, because its outcome would be unknown after a 503.
-func TestARegistrationWaitsOutA503OfAnotherRoute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(503, "", "Retry-After: 10"), double.Respond(200, "{}"))
-		c := s.Client(t, double.NoRetries())
-		_, err := double.OpenRaces(t.Context(), c), double.Register(t.Context(), c)
-		if err != nil {
-			t.Error(err)
-		}
-		double.Equal(t, "waits", []time.Duration{10 * time.Second}, s.Waits())
-	})
+// TestARegistrationWaitsOutA503 of any route, because after another its outcome would be unknown.
+func TestARegistrationWaitsOutA503(t *testing.T) {
+	for name, refused := range map[string]func(context.Context, *horseracing.Client) error{
+		"of a read": double.OpenRaces, "of a registration": double.Register,
+	} {
+		double.Run(t, name, func(t *testing.T) {
+			s := double.Play(double.Respond(503, "", "Retry-After: 10"), double.Respond(200, "{}"))
+			c := s.Client(t, double.NoRetries())
+			first, second := refused(t.Context(), c), double.Register(t.Context(), c)
+			if errors.Is(first, horseracing.ErrOutcomeUnknown) != (name == "of a registration") || second != nil {
+				t.Errorf("%v, then %v", first, second)
+			}
+			double.Equal(t, "waits", []time.Duration{10 * time.Second}, s.Waits())
+		})
+	}
 }
 
 // TestNobodyQueuesBehindACrawl: a registration, and a read, take two slots at most.
@@ -148,48 +124,75 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 	})
 }
 
-// TestAWalkThatIsRefusedWaitsForItsContext, for an hour or ten, and continues within a minute
-// of the end of the refusals or of the last Retry-After; one that fails ends after its
-// retries, and continues when it is ranged over again.
-func TestAWalkThatIsRefusedWaitsForItsContext(t *testing.T) {
-	pages := double.Listing(`[{"main_race_id":1,"start_time":1700000000000},{"main_race_id":2,"start_time":1600000000000}]`)
-	for name, test := range map[string]struct {
-		failure double.Step
-		late    time.Duration // at most, if it waits
-	}{
-		"429":                      {double.Respond(429, ""), time.Minute},
-		"a Retry-After":            {double.Respond(429, "", "Retry-After: 1200"), 21 * time.Minute},
-		"one of more than an hour": {double.Respond(503, "", "Retry-After: 7200"), 61 * time.Minute},
-		"403":                      {double.Respond(403, "", "Retry-After: 60"), 2 * time.Minute},
-		"500":                      {double.Respond(500, ""), 0},
-		"a broken connection":      {double.Broken(double.ErrReset), 0},
-		"an HTML page":             {double.Respond(200, "<!doctype html>"), 0},
+// Behind a limit that is announced nothing is refused and nine tenths are used.
+func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
+	for name, limit := range map[string]horseracingtest.RequestLimit{
+		"window": {PerWindow: 60, Window: 10 * time.Second, Headers: true}, "bucket": {PerSecond: 6, Burst: 60, Headers: true},
+		"sliding": {PerWindow: 60, Window: 10 * time.Second, Sliding: true, Headers: true}, // the end that it announces is that of its last request
 	} {
-		for _, length := range []time.Duration{time.Hour, 10 * time.Hour} {
-			double.Run(t, fmt.Sprintf("%s for %v", name, length), func(t *testing.T) {
-				end, requests := time.Now().Add(length), 0
-				s := double.Play(func(r *http.Request) (*http.Response, error) {
-					switch requests++; {
-					case requests == 1:
-						return double.Respond(200, `[{"main_race_id":1,"start_time":1700000000000}]`)(r)
-					case time.Now().Before(end):
-						return test.failure(r)
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			client, started := fake.Client(), time.Now()
+			if err := double.OpenRaces(t.Context(), client); err != nil { // nothing is known before the first response
+				t.Fatal(err)
+			}
+			if races, err := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 4000); err != nil || len(races) != 4000 {
+				t.Errorf("%d races, %v", len(races), err)
+			}
+			refused := 0
+			for _, r := range fake.Requests() {
+				if r.Status != http.StatusOK && r.Status != 0 { // canceled with the loop
+					refused++
+				}
+			}
+			n := float64(fake.RequestCount())
+			if used := n / time.Since(started).Seconds() / 6; used < 0.9 || float64(refused) > 0.002*n {
+				t.Errorf("%.0f %% used, %d of %.0f requests refused", 100*used, refused, n)
+			}
+		}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(4000))
+	}
+}
+
+func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(200, "[]", "RateLimit-Limit: 5", "RateLimit-Remaining: 0", "RateLimit-Reset: 3000"))
+		c := s.Client(t)
+		started := time.Now()
+		if err := double.OpenRaces(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if p := c.Pace(); !p.Until.Equal(started.Add(3000 * time.Second)) {
+			t.Errorf("%+v", p)
+		}
+		err := double.OpenRaces(t.Context(), c)
+		api, ok := errors.AsType[*horseracing.APIError](err)
+		if !ok || !errors.Is(err, horseracing.ErrRateLimited) || !strings.Contains(err.Error(), "announces is used up until ") || api.RetryAfter != 3000*time.Second || len(s.Requests()) != 1 || time.Since(started) != 0 {
+			t.Errorf("%v after %v and %d requests", err, time.Since(started), len(s.Requests()))
+		}
+	})
+}
+
+// A crawl that outlasts a limit of an hour ends with all races and without an error, whether
+// the limit is announced or not. Another route is requested meanwhile.
+func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
+	for _, perHour := range []int{100, 300, 600, 1000}[:double.Worlds(1, 4, 1)] {
+		for _, limit := range []horseracingtest.RequestLimit{{}, {Headers: true}, {Sliding: true}, {Sliding: true, Headers: true}} {
+			limit.Path, limit.PerWindow, limit.Window = "/api/v2/", perHour, time.Hour
+			double.RunBubble(t, fmt.Sprintf("%+v", limit), func(t *testing.T, fake *horseracingtest.Server) {
+				client, started, n := fake.Client(), time.Now(), 0
+				for _, err := range client.Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
+					if err != nil {
+						t.Fatalf("after %v and %d races: %v", time.Since(started), n, err)
 					}
-					return pages(r)
-				})
-				results, began := s.Client(t).Races.Results(horseracing.ResultsQuery{}), time.Now()
-				races, err := results.Take(double.Within(t, 20*time.Minute), 10)
-				if isRefused := test.late > 0; len(races) != 1 || isRefused != errors.Is(err, context.DeadlineExceeded) || isRefused != (time.Since(began) == 20*time.Minute) {
-					t.Errorf("%d races after %v: %v", len(races), time.Since(began), err)
+					if n++; n%1000 == 0 {
+						if err := double.OpenRaces(t.Context(), client); err != nil {
+							t.Errorf("Open after %v: %v", time.Since(started), err)
+						}
+					}
 				}
-				if test.late == 0 {
-					time.Sleep(time.Until(end))
+				if hours := n / 10 / perHour; n < 15*perHour || time.Since(started) > time.Duration(hours+2)*time.Hour {
+					t.Errorf("%d races after %v", n, time.Since(started))
 				}
-				races, err = results.Take(t.Context(), 10)
-				if late := time.Since(end); err != nil || len(races) != 1 || late > test.late+time.Second {
-					t.Errorf("%v late: %d races, %v", late, len(races), err)
-				}
-			})
+			}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(15*perHour))
 		}
 	}
 }
