@@ -1,24 +1,25 @@
 package pace
 
 import (
-	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 )
 
-func join(e *Routes, priority Priority) *Waiter {
-	t := NewWaiter(priority, "GET /")
-	e.Join(&t)
-	return &t
+func join(e *Routes, route string, priority Priority) *Waiter {
+	w := NewWaiter(priority, route)
+	w.Patient = priority == Walk
+	e.Join(&w)
+	return &w
 }
 
-// TestAnySequenceOfResponses holds what is true whatever a service does: no
-// request is sent before a Retry-After is over, none faster than the rate that
+// TestRetryAfterAndRateAreKeptForAnySequenceOfResponses: whatever a service does, no
+// request of a route is sent before its Retry-After is over, none faster than the rate that
 // the engine reports, except a single call after probeInterval, and every one that
 // waits is sent in the end.
-func TestAnySequenceOfResponses(t *testing.T) {
+func TestRetryAfterAndRateAreKeptForAnySequenceOfResponses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
 		e := NewRoutes(func() float64 { return jitter })
@@ -26,15 +27,15 @@ func TestAnySequenceOfResponses(t *testing.T) {
 		var last *Waiter
 		var lastSpeed float64
 		wasProbe := false
-		var retryAt time.Time
+		retryAt := map[string]time.Time{}
 		pump := func() (at time.Time) {
 			for {
 				waiter, at := e.Next(now)
 				if waiter == nil {
 					return at
 				}
-				if now.Before(retryAt) {
-					t.Fatalf("a request is sent at %v, before %v", now, retryAt)
+				if now.Before(retryAt[waiter.routeName]) {
+					t.Fatalf("a request is sent at %v, before %v", now, retryAt[waiter.routeName])
 				}
 				isProbe := e.common.backingOff
 				e.Send(now, waiter)
@@ -50,9 +51,7 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			}
 		}
 		report := func(waiter *Waiter, outcome Outcome, retryAfter time.Duration) {
-			if until := now.Add(retryAfter); outcome == Refused && until.After(retryAt) {
-				retryAt = until
-			}
+			retryAt[waiter.routeName] = later(retryAt[waiter.routeName], now.Add(retryAfter))
 			e.Report(now, waiter, outcome, holds(retryAfter))
 			flying = without(flying, waiter)
 		}
@@ -60,7 +59,8 @@ func TestAnySequenceOfResponses(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1, 2:
 				for range rapid.IntRange(1, 5).Draw(t, "requests") {
-					waiting = append(waiting, join(e, Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority"))))
+					route := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "route")
+					waiting = append(waiting, join(e, route, Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority"))))
 				}
 			case 3, 4, 5, 6:
 				if len(flying) > 0 {
@@ -106,19 +106,14 @@ func TestAnySequenceOfResponses(t *testing.T) {
 	})
 }
 
-func without(all []*Waiter, t *Waiter) []*Waiter {
-	for i := range all {
-		if all[i] == t {
-			return append(all[:i:i], all[i+1:]...)
-		}
-	}
-	return all
+func without(all []*Waiter, w *Waiter) []*Waiter {
+	return slices.DeleteFunc(all, func(other *Waiter) bool { return other == w })
 }
 
 // TestWhoGoesFirst: by priority, and within one in order.
 func TestWhoGoesFirst(t *testing.T) {
 	l := NewRoutes(nil)
-	join := func(r Priority) *Waiter { return join(l, r) }
+	join := func(p Priority) *Waiter { return join(l, "GET /", p) }
 	walk, poll, read, write, second := join(Walk), join(Poll), join(Read), join(Write), join(Write)
 	for i, want := range []*Waiter{write, second, read, poll, walk} {
 		if got, _ := l.Next(simStart); got != want {
@@ -128,17 +123,18 @@ func TestWhoGoesFirst(t *testing.T) {
 	}
 }
 
-// TestOneProbeAtATime: after a refusal one request is sent, and the others
-// wait for what comes of it; one that hangs does not stop them for ever.
+// TestOneProbeAtATime: a while after a refusal, however high a rate was learned, one request
+// is sent, and the others wait for what comes of it; one that hangs does not stop them for ever.
 func TestOneProbeAtATime(t *testing.T) {
 	e, now := NewRoutes(func() float64 { return 0.5 }), simStart
 	for range 3 {
-		join(e, Walk)
+		join(e, "GET /", Walk)
 	}
 	first, _ := e.Next(now)
+	e.common.rate, first.route.rate = 1e29, 1e29
 	e.Send(now, first)
 	e.Report(now, first, Refused, Hold{})
-	var wait time.Duration
+	wait := minWait * 9 / 10
 	for range 12 { // the backoff grows, up to its limit
 		_, at := e.Next(now)
 		if at.Sub(now) < wait {
@@ -151,7 +147,7 @@ func TestOneProbeAtATime(t *testing.T) {
 			t.Fatal("two probes at once")
 		}
 		e.Report(now, probe, Refused, Hold{})
-		join(e, Walk)
+		join(e, "GET /", Walk)
 	}
 	if wait > 2*probeInterval {
 		t.Fatalf("the backoff is %v", wait)
@@ -167,7 +163,7 @@ func TestOneProbeAtATime(t *testing.T) {
 func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 	e, start := NewRoutes(func() float64 { return 0 }), time.Now()
 	send := func(after time.Duration) *Waiter {
-		waiter := join(e, Read)
+		waiter := join(e, "GET /", Read)
 		if next, _ := e.Next(start.Add(after)); next != waiter {
 			t.Fatalf("nothing is sent after %v", after)
 		}
@@ -178,7 +174,7 @@ func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 	hung := send(time.Second)
 	e.Report(start.Add(7*time.Second), send(7*time.Second), Refused, Hold{})
 	e.Report(start.Add(7*time.Second), hung, Accepted, Hold{})
-	early := join(e, Read)
+	early := join(e, "GET /", Read)
 	if next, at := e.Next(start.Add(7 * time.Second)); next != nil {
 		t.Error("a request is sent before the backoff of the last probe ends")
 	} else if next, _ := e.Next(at); next != early {
@@ -186,47 +182,23 @@ func TestAProbeThatHungDoesNotEndALaterBackoff(t *testing.T) {
 	}
 }
 
-// TestABackoffIsNeverZero, however high a rate was learned.
-func TestABackoffIsNeverZero(t *testing.T) {
-	p, now := NewRoutes(func() float64 { return 0 }), simStart
-	for i := range 100 {
-		waiter := join(p, Walk)
-		if i == 0 {
-			p.common.rate, waiter.route.rate = 1e29, 1e29
-		}
-		p.Send(now, waiter)
-		p.Report(now, waiter, Refused, Hold{})
-		join(p, Walk)
-		next, at := p.Next(now)
-		if next != nil || at.Sub(now) < minWait*9/10 {
-			t.Fatalf("probe %d is sent after %v", i, at.Sub(now))
-		}
-		now = at
-	}
-}
-
 // Only the route that announced it waits, and what a walk leaves is others'.
 func TestAnAnnouncedLimitIsThatOfItsRoute(t *testing.T) {
 	now, e := simStart, NewRoutes(func() float64 { return 0.5 })
-	add := func(route string, priority Priority) *Waiter {
-		w := NewWaiter(priority, route)
-		e.Join(&w)
-		return &w
-	}
 	answer := func(left int) {
 		w, _ := e.Next(now)
 		e.Send(now, w)
 		e.Report(now, w, Accepted, announced(60, left, time.Hour))
 	}
-	add("a", Walk)
+	join(e, "a", Walk)
 	answer(5)
-	walk := add("a", Walk)
+	walk := join(e, "a", Walk)
 	if w, at := e.Next(now); w != nil || !at.Equal(now.Add(time.Hour)) {
 		t.Errorf("the walk goes on with a twelfth left: %v, %v", w, at)
 	}
-	add("a", Read)
+	join(e, "a", Read)
 	answer(0)
-	read, other := add("a", Read), add("b", Read)
+	read, other := join(e, "a", Read), join(e, "b", Read)
 	if w, _ := e.Next(now); w != other {
 		t.Errorf("%+v goes first, not the other route's", w)
 	}
@@ -254,69 +226,30 @@ func announced(limit, left int, reset time.Duration) (hold Hold) {
 	return hold
 }
 
-// play lets single calls and the pages of a walk go for a while, and returns how many pages
-// were sent. A call comes each callEvery, unless one waits; zero is none. Each response comes
-// at once.
-func play(e *Routes, from time.Time, lasts, callEvery time.Duration, walks bool, respond func(now time.Time) Outcome) (pages int) {
-	const step = 100 * time.Millisecond
-	var call, page *Waiter
-	for after := time.Duration(0); after < lasts; after += step {
-		now := from.Add(after)
-		if call == nil && callEvery > 0 && after%callEvery == 0 {
-			call = join(e, Read)
-		}
-		if page == nil && walks {
-			page = join(e, Walk)
-			page.Patient = true
-		}
-		for next, _ := e.Next(now); next != nil; next, _ = e.Next(now) {
-			e.Send(now, next)
-			e.Report(now, next, respond(now), Hold{})
-			if next == call {
-				call = nil
-				continue
-			}
-			page = nil
-			pages++
-		}
-	}
-	for _, waiter := range []*Waiter{call, page} {
-		if waiter != nil {
-			e.Leave(waiter)
-		}
-	}
-	return pages
-}
-
 func TestAWalkIsServedWhileSingleCallsMeetSome503s(t *testing.T) {
-	e := NewRoutes(func() float64 { return 0.5 })
-	random := rand.New(rand.NewPCG(1, 1))
-	pages := play(e, simStart, time.Hour, time.Second, true, func(time.Time) Outcome {
-		if random.IntN(10) < 3 {
-			return Unavailable
-		}
-		return Accepted
-	})
-	if pages < 5000 {
-		t.Errorf("%d pages in an hour", pages)
+	c := newWorld(1).newCaller(&service{limit: atRandom(0.3, 1, none), unavailable: true})
+	c.every(time.Second, Read, "races")
+	c.walk("races", 1)
+	c.run(simStart.Add(time.Hour))
+	if c.served < 10000 {
+		t.Errorf("%d calls and pages in an hour", c.served)
 	}
 }
 
 func TestSingleCallsThatDoNotWaitForTheirTurnHoldNoWalkUpAfterwards(t *testing.T) {
-	e := NewRoutes(func() float64 { return 0.5 })
-	window, left := simStart, 3
-	play(e, simStart, time.Hour, 100*time.Millisecond, false, func(now time.Time) Outcome { // three a minute
-		if now.Sub(window) >= time.Minute {
-			window, left = now, 3
+	three, lifted := newWindow(3, time.Minute, false), simStart.Add(time.Hour)
+	c := newWorld(1).newCaller(&service{limit: func(now time.Time) (bool, time.Duration) {
+		if now.Before(lifted) {
+			return three(now)
 		}
-		if left--; left < 0 {
-			return Refused
-		}
-		return Accepted
-	})
-	accept := func(time.Time) Outcome { return Accepted }
-	play(e, simStart.Add(time.Hour), 10*time.Minute, 100*time.Millisecond, false, accept)
-	if pages := play(e, simStart.Add(70*time.Minute), 5*time.Minute, 0, true, accept); pages < 5 {
-		t.Errorf("%d pages in five minutes without a limit", pages)
+		return true, 0
+	}})
+	c.every(100*time.Millisecond, Read, "horse")
+	c.run(lifted.Add(10 * time.Minute))
+	c.isQuiet = true
+	c.walk("page", 1)
+	c.run(lifted.Add(15 * time.Minute))
+	if c.accepted["page"] < 5 {
+		t.Errorf("%d pages in five minutes without a limit", c.accepted["page"])
 	}
 }

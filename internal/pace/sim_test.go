@@ -1,8 +1,8 @@
 package pace
 
 import (
-	"container/heap"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -10,32 +10,16 @@ import (
 // number of requests in flight. Time is simulated, so that hours take
 // milliseconds, and every run of a seed is the same.
 
-// world is the clock and what happens next.
+// world is the clock and what happens next, in order.
 type world struct {
 	now    time.Time
-	events events
-	order  int
+	events []event
 	random *rand.Rand
 }
 
 type event struct {
-	at    time.Time
-	order int
-	do    func()
-}
-
-type events []event
-
-func (h events) Len() int { return len(h) }
-func (h events) Less(i, j int) bool {
-	return h[i].at.Before(h[j].at) || h[i].at.Equal(h[j].at) && h[i].order < h[j].order
-}
-func (h events) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *events) Push(x any)   { *h = append(*h, x.(event)) }
-func (h *events) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	at time.Time
+	do func()
 }
 
 var simStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -45,39 +29,34 @@ func newWorld(seed uint64) *world {
 }
 
 func (w *world) at(t time.Time, do func()) {
-	w.order++
-	heap.Push(&w.events, event{t, w.order, do})
+	i := len(w.events)
+	for i > 0 && w.events[i-1].at.After(t) {
+		i--
+	}
+	w.events = slices.Insert(w.events, i, event{t, do})
 }
 
 func (w *world) after(d time.Duration, do func()) { w.at(w.now.Add(d), do) }
 
 func (w *world) run(until time.Time) {
 	for len(w.events) > 0 && !w.events[0].at.After(until) {
-		e := heap.Pop(&w.events).(event)
+		e := w.events[0]
+		w.events = w.events[1:]
 		w.now = e.at
 		e.do()
 	}
 	w.now = until
 }
 
-// limit is what a service allows.
-type limit interface {
-	// admit reports whether a request that arrives now is accepted, and
-	// otherwise after what time one would be.
-	admit(now time.Time) (bool, time.Duration)
-	done() // an accepted request leaves
-}
+// limit returns whether a request that arrives now is accepted, and otherwise after what time
+// one would be.
+type limit func(now time.Time) (bool, time.Duration)
 
-// always is a limit that depends on nothing but the time.
-type always func(now time.Time) (bool, time.Duration)
-
-func (l always) admit(now time.Time) (bool, time.Duration) { return l(now) }
-func (l always) done()                                     {}
-
-func none(time.Time) (bool, time.Duration) { return true, 0 }
+func none(time.Time) (bool, time.Duration)  { return true, 0 }
+func never(time.Time) (bool, time.Duration) { return false, 0 }
 
 // newBucket refills at a rate that may change at some times after the start.
-func newBucket(rate, burst float64, changes ...change) always {
+func newBucket(rate, burst float64, changes ...change) limit {
 	tokens, last := burst, simStart
 	return func(now time.Time) (bool, time.Duration) {
 		for len(changes) > 0 && !now.Before(simStart.Add(changes[0].at)) {
@@ -98,7 +77,7 @@ type change struct {
 }
 
 // newWindow accepts so many requests in each window, or if it slides in any such time.
-func newWindow(most int, length time.Duration, slides bool) always {
+func newWindow(most int, length time.Duration, slides bool) limit {
 	var window []time.Time
 	return func(now time.Time) (bool, time.Duration) {
 		for len(window) > 0 && now.Sub(window[0]) >= length {
@@ -116,19 +95,8 @@ func newWindow(most int, length time.Duration, slides bool) always {
 	}
 }
 
-type inFlight struct{ most, busy int }
-
-func (l *inFlight) admit(time.Time) (bool, time.Duration) {
-	if l.busy < l.most {
-		l.busy++
-		return true, 0
-	}
-	return false, 0
-}
-func (l *inFlight) done() { l.busy-- }
-
 // both holds two limits at once. What the second refuses has used up what the first gave.
-func both(a, b always) always {
+func both(a, b limit) limit {
 	return func(now time.Time) (bool, time.Duration) {
 		if ok, wait := a(now); !ok {
 			return ok, wait
@@ -138,7 +106,7 @@ func both(a, b always) always {
 }
 
 // atRandom refuses a share of all requests besides those beyond a limit.
-func atRandom(share float64, seed uint64, l always) always {
+func atRandom(share float64, seed uint64, l limit) limit {
 	random := rand.New(rand.NewPCG(seed, 9))
 	return func(now time.Time) (bool, time.Duration) {
 		if random.Float64() < share {
@@ -149,76 +117,161 @@ func atRandom(share float64, seed uint64, l always) always {
 }
 
 // replicas are several limiters behind a balancer.
-func replicas(seed uint64, each ...always) always {
+func replicas(seed uint64, each ...limit) limit {
 	random := rand.New(rand.NewPCG(seed, 9))
 	return func(now time.Time) (bool, time.Duration) { return each[random.IntN(len(each))](now) }
-}
-
-// outage refuses everything for a time, and says that it lasts for wait.
-func outage(from, to, wait time.Duration, l always) always {
-	return func(now time.Time) (bool, time.Duration) {
-		if now.Before(simStart.Add(from)) || !now.Before(simStart.Add(to)) {
-			return l(now)
-		}
-		return false, wait
-	}
 }
 
 // service accepts or refuses, 1 ms after a request was sent, and works for 18 to 20 ms, or
 // as long as work says.
 type service struct {
-	limit
+	limit       limit
+	only        string // the one route that is limited, if not all are
+	inFlight    int    // requests that it works on at once, if it refuses others
 	work        func(*rand.Rand) time.Duration
 	retryAfter  func(time.Duration) time.Duration // the Retry-After of a refusal; nil: none
 	unavailable bool                              // it refuses with 503
+
+	busy, served, refused int
 }
 
 func between(a, b time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return a + time.Duration(r.Int64N(int64(b-a))) }
 }
 
+func exact(d time.Duration) time.Duration { return d }
+
 func roundedUp(d time.Duration) time.Duration { // as the header is
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
-type tally struct{ accepted, refused int }
-
-// crawl keeps workers requests of a walk going through a pace of its own.
-func (w *world) crawl(svc *service, workers int) *tally {
-	t := &tally{}
-	c := w.newCaller(func(_ string, report func(Outcome, time.Duration)) {
-		w.after(time.Millisecond, func() { svc.respond(w, t, report) })
+// respond handles a request that is sent now.
+func (s *service) respond(w *world, route string, report func(Outcome, time.Duration)) {
+	w.after(time.Millisecond, func() {
+		ok, wait := s.inFlight == 0 || s.busy < s.inFlight, time.Duration(0)
+		if ok && (s.only == "" || s.only == route) {
+			ok, wait = s.limit(w.now)
+		}
+		if !ok {
+			outcome, retryAfter := Refused, time.Duration(0)
+			if s.unavailable {
+				outcome = Unavailable
+			}
+			if s.retryAfter != nil {
+				retryAfter = s.retryAfter(wait)
+			}
+			w.after(time.Millisecond, func() {
+				s.refused++
+				report(outcome, retryAfter)
+			})
+			return
+		}
+		s.busy++
+		work := s.work
+		if work == nil {
+			work = between(18*time.Millisecond, 20*time.Millisecond)
+		}
+		w.after(work(w.random), func() {
+			s.busy--
+			s.served++
+			report(Accepted, 0)
+		})
 	})
-	w.after(time.Duration(w.random.Int64N(int64(100*time.Millisecond))), func() { c.walk("", workers) })
-	return t
 }
 
-// respond handles a request that arrives now.
-func (s *service) respond(w *world, t *tally, report func(Outcome, time.Duration)) {
-	ok, wait := s.admit(w.now)
-	if !ok {
-		outcome, retryAfter := Refused, time.Duration(0)
-		if s.unavailable {
-			outcome = Unavailable
-		}
-		if s.retryAfter != nil {
-			retryAfter = s.retryAfter(wait)
-		}
-		w.after(time.Millisecond, func() {
-			t.refused++
-			report(outcome, retryAfter)
-		})
-		return
+func (s *service) refusedShare() float64 { return float64(s.refused) / float64(s.served+s.refused) }
+
+// caller sends requests of several routes to a service through one pace.
+type caller struct {
+	*world
+	*service
+	pace     *Routes
+	calls    map[*Waiter]func(sent time.Time)
+	wake     time.Time
+	isQuiet  bool // every makes no more calls
+	accepted map[string]int
+}
+
+func (w *world) newCaller(svc *service) *caller {
+	return &caller{
+		world: w, service: svc, pace: NewRoutes(w.random.Float64),
+		calls: map[*Waiter]func(time.Time){}, accepted: map[string]int{},
 	}
-	work := between(18*time.Millisecond, 20*time.Millisecond)
-	if s.work != nil {
-		work = s.work
+}
+
+// crawl keeps workers requests of a walk going through a pace of its own.
+func (w *world) crawl(svc *service, workers int) *caller {
+	c := w.newCaller(svc)
+	w.after(time.Duration(w.random.Int64N(int64(100*time.Millisecond))), func() { c.walk("walk", workers) })
+	return c
+}
+
+// call makes one attempt, and calls done with the time at which it was sent.
+func (c *caller) call(priority Priority, route string, done func(sent time.Time)) {
+	t := NewWaiter(priority, route)
+	t.Once, t.Patient = priority == Write, priority == Walk
+	c.calls[&t] = done
+	c.pace.Join(&t)
+	c.pump()
+}
+
+func (c *caller) pump() {
+	for {
+		t, at := c.pace.Next(c.now)
+		if t == nil {
+			if !at.IsZero() && (!c.wake.After(c.now) || at.Before(c.wake)) {
+				c.wake = at
+				c.at(at, c.pump)
+			}
+			return
+		}
+		c.pace.Send(c.now, t)
+		c.send(t, c.now)
 	}
-	w.after(work(w.random), func() {
-		s.done()
-		t.accepted++
-		report(Accepted, 0)
+}
+
+func (c *caller) send(t *Waiter, sent time.Time) {
+	c.respond(c.world, t.routeName, func(outcome Outcome, retryAfter time.Duration) {
+		if outcome == Accepted {
+			c.accepted[t.routeName]++
+		}
+		c.pace.Report(c.now, t, outcome, holds(retryAfter))
+		done := c.calls[t]
+		delete(c.calls, t)
+		done(sent)
+		c.pump()
 	})
+}
+
+// every calls the route at each interval, unless the last call is still in progress. It
+// returns the longest time until one was sent.
+func (c *caller) every(interval time.Duration, priority Priority, route string) (latest *time.Duration) {
+	latest = new(time.Duration)
+	isBusy := false
+	var tick func()
+	tick = func() {
+		c.after(interval, tick)
+		if isBusy || c.isQuiet {
+			return
+		}
+		isBusy = true
+		begun := c.now
+		c.call(priority, route, func(sent time.Time) {
+			isBusy = false
+			*latest = max(*latest, sent.Sub(begun))
+		})
+	}
+	c.after(time.Duration(c.random.Int64N(int64(interval))), tick)
+	return latest
+}
+
+// walk keeps so many requests of the route waiting or in flight.
+func (c *caller) walk(route string, workers int) {
+	for range workers {
+		var next func(time.Time)
+		next = func(time.Time) { c.call(Walk, route, next) }
+		next(c.now)
+	}
 }
 
 // holds is the hold of a Retry-After.

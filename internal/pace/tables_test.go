@@ -59,38 +59,35 @@ func check(t *testing.T, mayMiss int, rows []row) {
 
 // trial is a few clients of one limit, measured between two times since they began.
 type trial struct {
-	limit       func(seed uint64) limit
-	work        func(*rand.Rand) time.Duration
-	retryAfter  func(time.Duration) time.Duration
-	unavailable bool
-	clients     int // 1 if zero
-	workers     int
-	from, to    time.Duration
+	limit    func(seed uint64) limit
+	service  service // its limit is replaced
+	clients  int     // 1 if zero
+	workers  int
+	from, to time.Duration
 }
 
 // run returns how many requests a second were accepted of each client, and the share of all
-// requests that was refused.
+// requests that was refused, in a longer trial after the first minute.
 func (r trial) run(seed uint64) (perSecond []float64, refused float64) {
-	w := newWorld(seed)
-	svc := &service{limit: r.limit(seed), work: r.work, retryAfter: r.retryAfter, unavailable: r.unavailable}
-	tallies := make([]*tally, max(1, r.clients))
-	for i := range tallies {
-		tallies[i] = w.crawl(svc, r.workers)
+	w, svc := newWorld(seed), r.service
+	svc.limit = r.limit(seed)
+	clients := make([]*caller, max(1, r.clients))
+	for i := range clients {
+		clients[i] = w.crawl(&svc, r.workers)
 	}
 	w.run(simStart.Add(r.from))
-	var before []tally
-	for _, t := range tallies {
-		before = append(before, *t)
+	for _, c := range clients {
+		clear(c.accepted)
 	}
+	if r.to > time.Minute {
+		w.run(simStart.Add(max(r.from, time.Minute)))
+	}
+	svc.served, svc.refused = 0, 0
 	w.run(simStart.Add(r.to))
-	requests := 0.0
-	for i, t := range tallies {
-		accepted := float64(t.accepted - before[i].accepted)
-		perSecond = append(perSecond, accepted/(r.to-r.from).Seconds())
-		refused += float64(t.refused - before[i].refused)
-		requests += accepted + float64(t.refused-before[i].refused)
+	for _, c := range clients {
+		perSecond = append(perSecond, float64(c.accepted["walk"])/(r.to-r.from).Seconds())
 	}
-	return perSecond, refused / requests
+	return perSecond, svc.refusedShare()
 }
 
 // of measures one client against a rate.
@@ -102,74 +99,47 @@ func (r trial) of(best float64) func(seed uint64) (used, refused float64) {
 }
 
 // each returns a limit of the same kind, whatever the seed.
-func each[L limit](next func() L) func(uint64) limit { return func(uint64) limit { return next() } }
+func each(next func() limit) func(uint64) limit { return func(uint64) limit { return next() } }
 
 func bucket(rate, burst float64, changes ...change) func(uint64) limit {
-	return each(func() always { return newBucket(rate, burst, changes...) })
+	return each(func() limit { return newBucket(rate, burst, changes...) })
 }
 
 func window(most int, length time.Duration, slides bool) func(uint64) limit {
-	return each(func() always { return newWindow(most, length, slides) })
+	return each(func() limit { return newWindow(most, length, slides) })
 }
 
-func atMost(most int) func(uint64) limit {
-	return each(func() limit { return &inFlight{most: most} })
+func unlimited(uint64) limit { return none }
+
+// behind is a crawl of sixteen workers.
+func behind(limit func(uint64) limit, retryAfter func(time.Duration) time.Duration, from, to time.Duration) trial {
+	return trial{limit: limit, service: service{retryAfter: retryAfter}, workers: 16, from: from, to: to}
 }
 
 // TestKindsOfLimits: in the first ten minutes behind a limit of any usual kind 85 % of it are
 // used, and after the first minute 5 % at most are refused.
 func TestKindsOfLimits(t *testing.T) {
-	const minute = time.Minute
-	var rows []row
-	for _, kind := range []struct {
-		name       string
-		limit      func(uint64) limit
-		retryAfter func(time.Duration) time.Duration
-		best       float64
-		isOften    bool
-	}{
-		{"50 a second, burst 10, Retry-After", bucket(50, 10), roundedUp, 50, true},
-		{"50 a second, burst 10", bucket(50, 10), nil, 50, true},
-		{"5 a second, burst 5", bucket(5, 5), nil, 5, true},
-		{"37 a second, burst 40, Retry-After", bucket(37, 40), roundedUp, 37, false},
-		{"60 in 10 s, Retry-After", window(60, 10*time.Second, false), roundedUp, 6, true},
-		{"60 in 10 s", window(60, 10*time.Second, false), nil, 6, true},
-		{"600 a minute, Retry-After", window(600, minute, false), roundedUp, 10, true},
-		{"23 in 3 s, sliding", window(23, 3*time.Second, true), nil, 23.0 / 3, true},
-		{"90 in 30 s, sliding, Retry-After dated", window(90, 30*time.Second, true), dated, 3, true},
-		{"12 a second and 400 a minute", each(func() always { return both(newBucket(12, 12), newWindow(400, minute, false)) }), nil, 400.0 / 60, true},
-		{"50 a second, then 10, then 50", bucket(50, 10, change{3 * minute, 10}, change{6 * minute, 50}), nil, 38, true},
-		{"4 in flight", atMost(4), nil, 4 / 0.02, true},
-		{"no limit", each(func() always { return none }), nil, 16 / 0.02, false},
-	} {
-		rows = append(rows, row{kind.name, func(seed uint64) (float64, float64) {
-			c := trial{limit: kind.limit, retryAfter: kind.retryAfter, workers: 16, to: 10 * minute}
-			used, _ := c.of(kind.best)(seed)
-			c.from = minute
-			_, refused := c.run(seed)
-			return used, refused
-		}, 0.85, 0.05, kind.isOften, 0})
+	const s, minute = time.Second, time.Minute
+	inFlight := behind(unlimited, nil, 0, 10*minute)
+	inFlight.service.inFlight = 4
+	kind := func(limit func(uint64) limit, retryAfter func(time.Duration) time.Duration, best float64) func(uint64) (float64, float64) {
+		return behind(limit, retryAfter, 0, 10*minute).of(best)
 	}
-	check(t, 0, rows)
-}
-
-// TestKindsThatAreHarder are used less, or refuse more: a limit of requests in flight is
-// learned as a rate, a Retry-After of a second costs that second, and each refusal of 60 a
-// minute is one of few.
-func TestKindsThatAreHarder(t *testing.T) {
-	kind := func(limit func(uint64) limit, retryAfter func(time.Duration) time.Duration) trial {
-		return trial{limit: limit, retryAfter: retryAfter, workers: 16, from: time.Minute, to: 10 * time.Minute}
-	}
-	jittered := kind(atMost(4), nil)
-	jittered.work = between(2*time.Millisecond, 200*time.Millisecond)
+	two := each(func() limit { return both(newBucket(12, 12), newWindow(400, minute, false)) })
 	check(t, 0, []row{
-		{"4 in flight that take 2 to 200 ms", jittered.of(4 / 0.102), 0.5, 0.05, false, 0},
-		{"4 in flight, Retry-After", kind(atMost(4), roundedUp).of(200), 0.8, 0.05, false, 0},
-		{"60 a minute", kind(window(60, time.Minute, false), nil).of(1), 0.9, 0.065, true, 0},
-		{"2 a second, no burst, Retry-After", kind(bucket(2, 1), roundedUp).of(2), 0.8, 0.05, false, 0},
-		{"20 a second, no burst", kind(bucket(20, 1), nil).of(20), 0.9, 0.05, true, 0},
-		{"200 a second, burst 10", kind(bucket(200, 10), nil).of(200), 0.9, 0.05, false, 0},
-		{"20 in a second", kind(window(20, time.Second, false), nil).of(20), 0.9, 0.05, false, 0},
+		{"50 a second, burst 10, Retry-After", kind(bucket(50, 10), roundedUp, 50), 0.85, 0.05, true, 0},
+		{"50 a second, burst 10", kind(bucket(50, 10), nil, 50), 0.85, 0.05, true, 0},
+		{"5 a second, burst 5", kind(bucket(5, 5), nil, 5), 0.85, 0.05, true, 0},
+		{"37 a second, burst 40, Retry-After", kind(bucket(37, 40), roundedUp, 37), 0.85, 0.05, false, 0},
+		{"60 in 10 s, Retry-After", kind(window(60, 10*s, false), roundedUp, 6), 0.85, 0.05, true, 0},
+		{"60 in 10 s", kind(window(60, 10*s, false), nil, 6), 0.85, 0.05, true, 0},
+		{"600 a minute, Retry-After", kind(window(600, minute, false), roundedUp, 10), 0.85, 0.05, true, 0},
+		{"23 in 3 s, sliding", kind(window(23, 3*s, true), nil, 23.0/3), 0.85, 0.05, true, 0},
+		{"90 in 30 s, sliding, Retry-After dated", kind(window(90, 30*s, true), dated, 3), 0.85, 0.05, true, 0},
+		{"12 a second and 400 a minute", kind(two, nil, 400.0/60), 0.85, 0.05, true, 0},
+		{"50 a second, then 10, then 50", kind(bucket(50, 10, change{3 * minute, 10}, change{6 * minute, 50}), nil, 38), 0.85, 0.05, true, 0},
+		{"4 in flight", inFlight.of(4 / 0.02), 0.85, 0.05, true, 0},
+		{"no limit", kind(unlimited, nil, 16/0.02), 0.85, 0.05, false, 0},
 	})
 }
 
@@ -195,7 +165,7 @@ func TestThePaceDoesNotDecay(t *testing.T) {
 				"halved": func(d time.Duration) time.Duration { return roundedUp(d) / 2 },
 			} {
 				name := fmt.Sprintf("%d in %v, %s, Retry-After %s", size.most, size.length, shapes[i], form)
-				c := trial{limit: next, retryAfter: retryAfter, workers: 4, from: max(20*time.Minute, size.length), to: 2 * time.Hour}
+				c := trial{limit: next, service: service{retryAfter: retryAfter}, workers: 4, from: max(20*time.Minute, size.length), to: 2 * time.Hour}
 				isOften := i == 2 && (form == "none" || form == "right") || size.length == time.Hour && form == "none"
 				rows = append(rows, row{name, c.of(perSecond), 0.85, 0.08, isOften, 0})
 			}
@@ -212,13 +182,13 @@ func TestLimitsDrawnAtRandom(t *testing.T) {
 		r := rand.New(rand.NewPCG(n, 11))
 		latency := time.Duration(2+r.IntN(200)) * time.Millisecond
 		rate := 2 * float64(uint64(1)<<r.IntN(6)) * (1 + r.Float64())
-		c := trial{work: between(latency, latency+time.Millisecond), workers: 16, to: 10 * time.Minute}
+		c := trial{service: service{work: between(latency, latency+time.Millisecond)}, workers: 16, to: 10 * time.Minute}
 		if float64(c.workers) < 1.2*rate*latency.Seconds() {
 			c.workers += int(1.3 * rate * latency.Seconds())
 		}
 		form := "none"
 		if r.IntN(2) == 0 {
-			c.retryAfter, form = roundedUp, "right"
+			c.service.retryAfter, form = roundedUp, "right"
 		}
 		var name string
 		switch r.IntN(3) {
@@ -230,16 +200,10 @@ func TestLimitsDrawnAtRandom(t *testing.T) {
 			c.limit, name, rate = window(most, 10*time.Second, slides), fmt.Sprintf("%d in 10 s, sliding %v", most, slides), float64(most)/10
 		default:
 			first, most := rate, int(60*rate*0.6)
-			c.limit = each(func() always { return both(newBucket(first, first), newWindow(most, time.Minute, false)) })
+			c.limit = each(func() limit { return both(newBucket(first, first), newWindow(most, time.Minute, false)) })
 			name, rate = fmt.Sprintf("%.1f a second and %d a minute", first, most), float64(most)/60
 		}
-		rows = append(rows, row{fmt.Sprintf("%s, Retry-After %s, %v", name, form, latency), func(seed uint64) (float64, float64) {
-			used, _ := c.of(rate)(seed)
-			late := c
-			late.from = time.Minute
-			_, refused := late.run(seed)
-			return used, refused
-		}, 0.85, 0.05, n < 4, 0})
+		rows = append(rows, row{fmt.Sprintf("%s, Retry-After %s, %v", name, form, latency), c.of(rate), 0.85, 0.05, n < 4, 0})
 	}
 	check(t, 3, rows)
 }
@@ -259,7 +223,8 @@ func TestSeveralClientsShareALimit(t *testing.T) {
 			{"50 a second, burst 50, Retry-After", bucket(50, 50), roundedUp},
 			{"60 in 10 s", window(60, 10*time.Second, false), nil},
 		} {
-			c := trial{limit: kind.limit, retryAfter: kind.retryAfter, clients: clients, workers: 4, from: 5 * time.Minute, to: 15 * time.Minute}
+			c := behind(kind.limit, kind.retryAfter, 5*time.Minute, 15*time.Minute)
+			c.clients, c.workers = clients, 4
 			r := row{name: fmt.Sprintf("least of greatest share of %d clients, %s", clients, kind.name), used: 1.0 / 3, refused: 0.05, isOften: clients == 2}
 			if clients == 10 {
 				r.used, r.refused = 0, 0.12
@@ -297,11 +262,11 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 			}
 			r.measure = func(seed uint64) (float64, float64) {
 				w := newWorld(seed)
-				t := w.crawl(&service{limit: atRandom(aim.share, seed, none), retryAfter: retryAfter, unavailable: seed%2 == 1}, 16)
-				for t.accepted < 2000 && w.now.Sub(simStart) < time.Hour {
+				c := w.crawl(&service{limit: atRandom(aim.share, seed, none), retryAfter: retryAfter, unavailable: seed%2 == 1}, 16)
+				for c.served < 2000 && w.now.Sub(simStart) < time.Hour {
 					w.run(w.now.Add(time.Second / 10))
 				}
-				return float64(t.accepted) / w.now.Sub(simStart).Seconds() / plainLoop(aim.share), float64(t.refused) / float64(t.refused+t.accepted)
+				return float64(c.served) / w.now.Sub(simStart).Seconds() / plainLoop(aim.share), c.refusedShare()
 			}
 			rows = append(rows, r)
 		}
@@ -310,12 +275,21 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 	check(t, 0, rows)
 }
 
-// TestALimitThatChanges, or is one of several, or is joined by refusals at random.
-func TestALimitThatChanges(t *testing.T) {
-	at := func(limit func(uint64) limit, best float64, from, to time.Duration) func(uint64) (float64, float64) {
-		return trial{limit: limit, workers: 16, from: from, to: to}.of(best)
-	}
+// TestLimitsThatAreHarder are used less, or refuse more: a limit of requests in flight is
+// learned as a rate, a Retry-After of a second costs that second, and each refusal of 60 a
+// minute is one of few. Others change, or are joined by refusals at random.
+func TestLimitsThatAreHarder(t *testing.T) {
 	const s, minute = time.Second, time.Minute
+	at := func(limit func(uint64) limit, best float64, from, to time.Duration) func(uint64) (float64, float64) {
+		return behind(limit, nil, from, to).of(best)
+	}
+	late := func(limit func(uint64) limit, retryAfter func(time.Duration) time.Duration) trial {
+		return behind(limit, retryAfter, minute, 10*minute)
+	}
+	inFlight, jittered := late(unlimited, roundedUp), late(unlimited, nil)
+	inFlight.service.inFlight, jittered.service.inFlight, jittered.service.work = 4, 4, between(2*time.Millisecond, 200*time.Millisecond)
+	unavailable := behind(bucket(50, 10), nil, 0, 10*minute)
+	unavailable.service.unavailable = true
 	to := func(from, to float64) func(uint64) limit { return bucket(from, 10, change{5 * minute, to}) }
 	shed := func(rate, share float64) func(uint64) limit {
 		return func(seed uint64) limit { return atRandom(share, seed, newBucket(rate, 10)) }
@@ -342,6 +316,13 @@ func TestALimitThatChanges(t *testing.T) {
 		{"four replicas of 10 a second, burst 1", at(four(1), 40, 2*minute, 10*minute), 0.2, 0.05, false, 0},
 		{"four replicas of 10 a second, burst 5", at(four(5), 40, 2*minute, 10*minute), 0.6, 0.05, false, 0},
 		{"four replicas of 10 a second, burst 20", at(four(20), 40, 2*minute, 10*minute), 0.9, 0.05, false, 0},
-		{"50 a second, 503", trial{limit: bucket(50, 10), workers: 16, to: 10 * minute, unavailable: true}.of(50), 0.9, 0.04, true, 0},
+		{"50 a second, 503", unavailable.of(50), 0.9, 0.04, true, 0},
+		{"4 in flight that take 2 to 200 ms", jittered.of(4 / 0.102), 0.5, 0.05, false, 0},
+		{"4 in flight, Retry-After", inFlight.of(200), 0.8, 0.05, false, 0},
+		{"60 a minute", late(window(60, minute, false), nil).of(1), 0.9, 0.065, true, 0},
+		{"2 a second, no burst, Retry-After", late(bucket(2, 1), roundedUp).of(2), 0.8, 0.05, false, 0},
+		{"20 a second, no burst", late(bucket(20, 1), nil).of(20), 0.9, 0.05, true, 0},
+		{"200 a second, burst 10", late(bucket(200, 10), nil).of(200), 0.9, 0.05, false, 0},
+		{"20 in a second", late(window(20, s, false), nil).of(20), 0.9, 0.05, false, 0},
 	})
 }
