@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Outcome is what an attempt shows of the pace.
+// Outcome is what the pace can learn from an attempt.
 type Outcome uint8
 
 const (
-	Unclear     Outcome = iota // a failure that shows nothing of it
+	Unclear     Outcome = iota // a failure from which nothing can be learned
 	Accepted                   // a response
 	Refused                    // status 429, or 403 with a Retry-After
-	Unavailable                // 503, a refusal too; without Retry-After it may be an outage
+	Unavailable                // 503, which is a refusal, or an outage if it has no Retry-After
 )
 
 // learner learns one limit from refusals, and says when the next request may be sent.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Priority is that of a request: a lower one goes first.
+// Priority is the priority of a request. The request with the lowest number is sent first.
 type Priority uint8
 
 // The priorities, from the first to the last.
@@ -20,9 +20,9 @@ const (
 
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
 type Waiter struct {
-	Once    bool          // it is not sent again after a 503, since its outcome is unknown
+	Once    bool          // it must not be refused with a 503, because its outcome would be unknown
 	Patient bool          // it waits until its context ends, and is not sent before the learners allow it
-	MaxWait time.Duration // that its call waits in all, unless it is patient
+	MaxWait time.Duration // for how long its call waits in all, unless it is patient
 
 	priority  Priority
 	routeName string

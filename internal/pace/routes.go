@@ -27,8 +27,8 @@ type route struct {
 	walkAt  time.Time // no request of a walk is sent before; not earlier than retryAt
 }
 
-// Hold is for how long from now a response wants no request of its route: by a Retry-After,
-// or because the limit that it announces is used up.
+// Hold is how long, from now on, no request of the route is to be sent, because a response has
+// a Retry-After or announces a limit that is used up.
 type Hold struct {
 	Route time.Duration // no request at all
 	Walks time.Duration // no request of a walk, which leaves the rest of a limit to others; not less than Route
@@ -61,7 +61,7 @@ func (p *Routes) Join(w *Waiter) {
 	w.route.join(w)
 }
 
-// Leave takes a request out of its queue that is not to be sent any more.
+// Leave removes a request from its queue without sending it.
 func (p *Routes) Leave(w *Waiter) {
 	p.waiting--
 	w.route.leave(w)

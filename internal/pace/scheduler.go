@@ -21,8 +21,9 @@ type Scheduler struct {
 	granted bool    // a permit is not used yet
 }
 
-// Limiter is an upper bound that the caller sets. One Wait at a time is under way while
-// a request lacks a permit, and a permit goes to the request that is first when it comes.
+// Limiter is an upper bound that the caller sets. A Wait that returns nil is a permit for one
+// request. One Wait at a time is in progress while requests wait for permits, and a permit
+// goes to the request that is first in turn when Wait returns.
 type Limiter interface {
 	Wait(context.Context) error
 }

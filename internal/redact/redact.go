@@ -1,8 +1,9 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key is found as it is, trimmed of what may surround it, and as JSON, a JSON pointer or a
-// URL escapes it. A key of fewer than eight bytes is not looked for inside words.
+// A key is found as it is, without the white space and quotes around it, and escaped as in
+// JSON, in a JSON pointer or in a URL. A key of fewer than eight bytes is not looked for
+// inside words.
 package redact
 
 import (
@@ -125,9 +126,9 @@ func (k Keys) Header(h http.Header) http.Header {
 	return out
 }
 
-// Error returns err itself, or an error with the keys redacted if err or an
-// error that it wraps prints one. Then errors.Is still finds what err wraps, and
-// errors.As does not, because it would reveal the text.
+// Error returns err if neither its text nor that of an error that it wraps contains a key.
+// Otherwise it returns an error with the redacted text: errors.Is still finds what err wraps,
+// but errors.As does not, because that would reveal the text.
 func (k Keys) Error(err error) error {
 	if !k.in(err) {
 		return err

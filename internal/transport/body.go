@@ -100,5 +100,5 @@ func decoded(resp *http.Response) (io.Reader, error) {
 	return nil, fmt.Errorf("%w: %.100q", ErrEncoding, encoding)
 }
 
-// IsHTML reports whether a body is a page, of HTML or XML.
+// IsHTML reports whether a body is HTML or XML.
 func IsHTML(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }

@@ -13,19 +13,19 @@ import (
 
 // Request is what a call sends, and how.
 type Request struct {
-	// What is called. Route and ID are redacted.
+	// These fields identify the call. Route and ID are redacted.
 	Method  string
 	Route   string // the path with its placeholders
 	ID      string
 	URL     *url.URL
 	Payload []byte // the body, or nil if none is sent
 
-	// How it is sent.
-	PaceRoute string // what the service may limit on its own
+	// These fields say how it is sent.
+	PaceRoute string // the route for the pace: the service may have a limit for each
 	Priority  pace.Priority
 	Retry     Retry
-	Patient   bool           // while it is refused it waits, as long as the context allows
-	NoCache   bool           // a cached response will not do
+	Patient   bool           // if it is refused, it waits as long as the context allows
+	NoCache   bool           // caches must not respond
 	OnSend    []func() error // called before the first attempt
 	WantJSON  bool           // a body that is an HTML page is a failure
 	Keys      redact.Keys    // kept out of the log

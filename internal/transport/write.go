@@ -49,8 +49,9 @@ func (w *write) isUnsent() bool { return w.wanted.Load() && !w.found.Load() }
 const statusClientClosed = 499
 
 // MayHaveTakenEffect reports whether the call is a write that may have taken effect, although
-// no response confirms it. It did not if nothing was sent, or if the service rejected it with a
-// status 4xx. The statuses 408 and 499 do not reject: a server stopped waiting.
+// no response confirms it. A write has not taken effect if nothing was sent, or if the status
+// is 4xx. The statuses 408 and 499 are exceptions: they mean that a server or proxy stopped
+// waiting.
 func (r *Record) MayHaveTakenEffect() bool {
 	isUnsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
 	isRejected := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout && r.Status != statusClientClosed
@@ -65,9 +66,9 @@ type Wire struct {
 	owned  []*http.Transport // those of the two that no one else uses
 }
 
-// NewWire returns a Wire that sends through the caller's RoundTripper, or if that
-// is nil through a copy of Go's default one, with room for as many idle connections
-// to the one host as a concurrent crawl uses.
+// NewWire returns a Wire that sends through the caller's RoundTripper. If that is nil, it uses
+// a copy of Go's default transport that keeps as many idle connections to one host as
+// concurrent walks need.
 func NewWire(callers http.RoundTripper) *Wire {
 	base := callers
 	if base == nil {

@@ -9,11 +9,11 @@ import (
 //
 // A page overlaps the one before by an entry, so that the removal of one entry between two
 // requests loses nothing. New entries shift the others back, so that some are read again:
-// those are dropped, if they are among the forty that were taken last. If a page has only such
-// entries, the next page does not overlap it, so that new entries do not outrun the walk. If
-// that happens three times in a row with the same entries, the service ignores the offset, and
-// the walk fails with [ErrIgnored]. Only an empty page is the end, once it was checked as
-// [emptyPage] says.
+// those are dropped, if they are among the forty that were taken last. If a page has only
+// entries that were read before, the next page does not overlap it, so that the walk proceeds
+// faster than new entries appear. If three such pages in a row have the same entries, the
+// service ignores the offset, and the walk fails with [ErrIgnored]. The walk ends at an empty
+// page, after it was checked, as described at emptyPage.
 type Offset[V any] struct {
 	position *Position // after the entries taken
 	pageSize int
@@ -32,7 +32,7 @@ const (
 	maxRepeats    = 3
 )
 
-// NewOffset returns a walk from a position, which it keeps current.
+// NewOffset returns a walk from a position. The walk updates the position.
 func NewOffset[V any](position *Position, pageSize int) *Offset[V] {
 	return &Offset[V]{position: position, pageSize: pageSize, next: Position{At: position.At, Seen: slices.Clone(position.Seen)}}
 }

@@ -9,24 +9,27 @@ import (
 // Time walks a listing that is paged by start time, newest first: a page requested from T
 // holds the latest entries that start before T.
 //
-// The time that is to be read is cut into segments. Each is read from its upper end down,
-// one page after the other, and its entries are taken once the segments above it are empty.
-// At first there is one segment. If one more request may be in flight, and every segment has
-// one, the longest segment is cut in two.
+// To have several requests in flight, the time that is to be read is cut into segments, of
+// which each has one request in flight. A segment is read from its newest end to its oldest,
+// page after page. Its entries are taken when all entries of newer segments were taken. At
+// first there is one segment. If every segment has a request in flight, and one more is
+// allowed, the longest segment is cut in two.
 //
 //	newest ────────────────────────────────────────────────────► oldest
 //	[■■■■■■■■······][■■■■■■■···········][■■···········][·········
-//	  ready   ▲ to be read (low to high)
+//	  ready   ▲ to be read (from high down to low)
 //	          high
 //
 // A page requested from T whose earliest start is L proves that it holds every entry that
 // starts after L and before T. The listing may have more entries that start at L, so the next
-// request is from L + 1 ms, and the entries seen before are dropped. If that page shows nothing
-// that starts before L, the request after it is from L. If all of a full page starts at L, the
-// listing cannot show whether there are more, and a tie is taken after its entries.
+// request is from L + 1 ms, and the entries seen before are dropped. If that page shows
+// nothing that starts before L, the request after it is from L. If all entries of a full page
+// start at L, the listing cannot show whether there are more of them, and after these entries
+// Take returns an entry with Ties.
 //
-// A segment ends when a page shows an entry that starts before its low, which is since for the
-// oldest segment. Otherwise an empty page is the end, once it was checked as [emptyPage] says.
+// A segment ends when a page shows an entry that starts before its low; the low of the oldest
+// segment is the since of [NewTime]. A segment also ends at an empty page, after it was
+// checked, as described at emptyPage.
 type Time[V any] struct {
 	segments []*segment[V] // newest first
 	position *Position     // after the entries taken
@@ -56,9 +59,10 @@ const (
 	shortest  = 2  // pages of a segment that is cut
 )
 
-// NewTime returns a walk from a position, which it keeps current, down to the entries that
-// start at since, with that many requests in flight. If the position has no entry, known is
-// one that the listing has shown, or zero.
+// NewTime returns a walk from a position to the entries that start at since, with at most the
+// given number of requests in flight. The walk updates the position. If the position is not
+// after an entry, known can be an entry that the listing has shown before; otherwise it is
+// zero.
 func NewTime[V any](since int64, position *Position, known Position, requests, pageSize int) *Time[V] {
 	w := &Time[V]{position: position, known: known, pageSize: pageSize, ahead: lookAhead * pageSize * requests}
 	if len(position.Seen) > 0 {
@@ -81,10 +85,10 @@ func (w *Time[V]) dropTaken() {
 	w.segments = slices.DeleteFunc(w.segments, func(s *segment[V]) bool { return len(s.ready) == 0 && s.low > s.high })
 }
 
-// Next returns the page that is needed soonest: that of the latest instant. Nothing is
-// requested below a failed request. If many entries are ready, only what Take waits for is.
-// A walk starts with one request, and may have one more in flight for each page that has
-// come, so that one which ends soon, or whose requests are ignored, sends few in vain.
+// Next returns the page that is needed soonest: that of the latest instant. No page older than
+// that of a failed request is requested. If many entries are ready, only the page that Take
+// waits for is requested. At first one request may be in flight, and one more for each page
+// that has arrived, so that a short walk sends few requests that it does not need.
 func (w *Time[V]) Next() (Request, bool) {
 	if w.inFlight > w.pages {
 		return Request{}, false
@@ -241,8 +245,8 @@ func (s *segment[V]) measure(newest int64, page []Entry[V], pageSize int) {
 	s.span = max(1, 0.7*cmp.Or(s.span, span)+0.3*span)
 }
 
-// Take returns the next entry, or the error in its position. It reports false if a page is
-// missing that may have a later one.
+// Take returns the next entry, or the error in its position. It reports false if the page with
+// the next entry has not arrived yet.
 func (w *Time[V]) Take() (e Entry[V], ok bool) {
 	if len(w.segments) == 0 {
 		return e, false

@@ -36,20 +36,20 @@ const Latest = 1<<63 - 2
 type Entry[V any] struct {
 	Value    V
 	Start    int64  // epoch milliseconds
-	Unplaced bool   // it has no start: Start is the newest of its page
+	Unplaced bool   // it has no start of its own; Start is the newest start of its page
 	ID       string // empty if the error is not that of an entry
 	Err      error  // why the entry or a page cannot be read
-	Ties     int    // if not 0, so many entries of that start filled a whole page: the listing cannot show whether there are more
+	Ties     int    // not 0 if this many entries with that start fill a page, so that the listing cannot show whether there are more
 }
 
 // Position is a position in a listing, after the entry that was taken last.
 type Position struct {
-	At   int64    `json:"at"`             // by time the start of that entry, by offset that of the page to request next
-	Seen []string `json:"seen,omitempty"` // entries that a walk from there reads again: by time their ids, by offset their ids and starts
-	Tied bool     `json:"tied,omitzero"`  // by time: what starts at At fills a page, and was taken as far as the listing shows it
+	At   int64    `json:"at"`             // in a Time walk the start of that entry; in an Offset walk the offset of the page to request next
+	Seen []string `json:"seen,omitempty"` // the entries that a walk from there reads again: their ids, and in an Offset walk their starts, too
+	Tied bool     `json:"tied,omitzero"`  // in a Time walk: all entries of a page start at At, and those that the listing shows were taken
 }
 
-// What ends a walk early.
+// Errors that end a walk.
 var (
 	ErrEmptied = errors.New("the listing is empty, although it was not before")
 	ErrIgnored = errors.New("the offset is ignored")
