@@ -41,43 +41,22 @@ func TestRacesResultsReadsARace(t *testing.T) {
 }
 
 // The loop of a first program: with a handler an unreadable race costs nothing but itself.
-func TestRacesOpenAndResultsLeaveOutAnUnreadableRaceOnlyWithAHandler(t *testing.T) {
-	entry := func(i int) string {
-		return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d}`, i+1, 1_800_000_000_000-int64(i))
-	}
-	five := double.List(entry(0), entry(1), `{"main_race_id":3,"start_time":1799999999998,"entry_fee":"free"}`, entry(3), entry(4))
-	loop := func(ctx context.Context, c *horseracing.Client) (n int, err error) {
-		for _, err := range c.Races.Results(horseracing.ResultsQuery{}).All(ctx) {
-			if err != nil {
-				return n, err
-			}
-			n++
-		}
-		return n, nil
-	}
-	open := func(ctx context.Context, c *horseracing.Client) (int, error) {
-		races, err := c.Races.Open(ctx)
-		return len(races), err
-	}
-	for name, read := range map[string]struct {
-		call   func(context.Context, *horseracing.Client) (int, error)
-		before int // the unreadable one
-	}{"Open": {open, 0}, "a loop over Results": {loop, 2}} {
+func TestRacesResultsLeaveOutAnUnreadableRaceOnlyWithAHandler(t *testing.T) {
+	skipped := 0
+	handler := horseracing.WithSkipHandler(func(context.Context, error) { skipped++ })
+	const before, after = `{"main_race_id":2,"start_time":1800000000002}`, `{"main_race_id":4,"start_time":1800000000000}`
+	three := double.List(before, `{"main_race_id":3,"start_time":1800000000001,"entry_fee":"free"}`, after)
+	for races, opts := range map[int][]horseracing.Option{1: nil, 2: {handler}} {
 		synctest.Test(t, func(t *testing.T) {
-			respond := double.Listing(five)
-			if name == "Open" {
-				respond = double.Respond(200, five)
-			}
-			n, err := read.call(t.Context(), double.Play(respond).Client(t))
-			if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.ID != "3" || n != read.before {
-				t.Errorf("%s: %d races, %v", name, n, err)
-			}
-			skipped := 0
-			n, err = read.call(t.Context(), double.Play(respond).Client(t, horseracing.WithSkipHandler(func(context.Context, error) { skipped++ })))
-			if n != 4 || skipped != 1 || err != nil {
-				t.Errorf("%s with a handler: %d races, %d skipped, %v", name, n, skipped, err)
+			got, err := double.Play(double.Listing(three)).Client(t, opts...).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 9)
+			d, isBroken := errors.AsType[*horseracing.DecodeError](err)
+			if len(got) != races || isBroken != (opts == nil) || isBroken && d.ID != "3" || !isBroken && err != nil {
+				t.Errorf("%d races, %v", len(got), err)
 			}
 		})
+	}
+	if skipped != 1 {
+		t.Errorf("the handler got %d errors", skipped)
 	}
 }
 
@@ -276,14 +255,25 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 	}
 }
 
+// What may change something follows the same rules, through Do too: every method but GET.
 func TestRegisterIsRepeatedAfter429Alone(t *testing.T) {
 	for status, requests := range map[int]int{429: 4, 403: 1, 408: 1, 503: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			c, mock := registering(t, httpmock.Responder(double.Respond(status, "", "Retry-After: 1")))
-			if _, err := c.Races.Register(t.Context(), double.Entry); err == nil || mock.GetTotalCallCount() != requests {
-				t.Errorf("status %d: %d requests, %v", status, mock.GetTotalCallCount(), err)
-			}
-		})
+		for _, method := range []string{"Register", "POST", "HEAD", "PURGE"} {
+			synctest.Test(t, func(t *testing.T) {
+				s := double.Play(double.Respond(status, "", "Retry-After: 1"))
+				call := func() error { return s.Client(t).Do(t.Context(), method, "/api/v9/thing", nil, nil) }
+				if method == "Register" {
+					call = func() error { return double.Register(t.Context(), s.Client(t)) }
+				}
+				err := call()
+				if n := len(s.Requests()); n != requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != (status == 408 || status == 503) {
+					t.Errorf("%s, status %d: %d requests, %v", method, status, n, err)
+				}
+				if s.Requests()[0].Body == "" {
+					t.Errorf("%s has no body: net/http would repeat it", method)
+				}
+			})
+		}
 	}
 }
 
@@ -299,98 +289,33 @@ func TestRegisterReturnsTheBodyIfItIsJSON(t *testing.T) {
 	}
 }
 
-func TestRegisterIsNotReplayedOverHTTP2(t *testing.T) {
-	for name, refuse := range map[string]func(net.Conn, uint32){
-		"REFUSED_STREAM":        resetStream(refusedStream),
-		"PROTOCOL_ERROR":        resetStream(protocolError),
-		"GOAWAY":                goAway(noError),
-		"the connection closes": func(c net.Conn, _ uint32) { c.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, wrapped := range []bool{false, true} { // in a RoundTripper of the caller's
-				s := playH2(t, refuse)
-				if via := s.Client.Transport; wrapped {
-					s.Client.Transport = double.TripFunc(via.RoundTrip)
-				}
-				_, err := double.Connect(t, s.URL, s.Client, double.Briefly).Races.Register(t.Context(), double.Entry)
-				if n := s.Requests.Load(); !errors.Is(err, horseracing.ErrOutcomeUnknown) || n != 1 {
-					t.Errorf("wrapped %v: the service read the registration %d times: %v", wrapped, n, err)
-				}
-			}
-		})
-	}
-}
-
-// Every method but GET may change something.
-func TestRegisterRulesHoldForDo(t *testing.T) {
-	for _, method := range []string{"POST", "HEAD", "PURGE"} {
-		for name, test := range map[string]struct {
-			step     double.Step
-			requests int
-			unknown  bool
-		}{
-			"503":     {double.Respond(503, ""), 1, true},
-			"a reset": {double.Broken(double.ErrReset), 1, true},
-			"429":     {double.Respond(429, ""), 4, false},
-			"409":     {double.Respond(409, "full"), 1, false},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				s := double.Play(test.step)
-				err := s.Client(t).Do(t.Context(), method, "/api/v9/thing", nil, nil)
-				if n := len(s.Requests()); err == nil || n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
-					t.Errorf("%s, %s: after %d requests: %v", method, name, n, err)
-				}
-				if s.Requests()[0].Body == "" {
-					t.Errorf("%s has no body: net/http would repeat it", method)
-				}
-			})
-		}
-	}
-}
-
 // A server may close a kept-alive connection at any time. A read is sent again
 // then; a registration must not meet such a connection at all.
 func TestRegisterUsesAFreshConnection(t *testing.T) {
-	for name, via := range map[string]func(*http.Transport) (http.RoundTripper, horseracing.Option){
-		"of its own transport": func(own *http.Transport) (http.RoundTripper, horseracing.Option) { return own, nil },
-		"through a wrapper": func(own *http.Transport) (http.RoundTripper, horseracing.Option) {
-			return own, double.Wrap(http.RoundTripper.RoundTrip)
-		},
-		"of the caller's RoundTripper, or an unknown outcome": func(own *http.Transport) (http.RoundTripper, horseracing.Option) {
-			return double.TripFunc(own.RoundTrip), nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var registrations atomic.Int64
-			url := h1script(t, func(c net.Conn, r *http.Request, before int) {
-				body := "[]"
-				if r.Method == http.MethodPost {
-					registrations.Add(1)
-					body = "{}"
-				}
-				if before > 0 { // a stale connection
-					c.Close()
-					return
-				}
-				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"+body)
-			})
-			own := new(http.Transport)
-			defer own.CloseIdleConnections()
-			transport, opt := via(own)
-			_, transparent := transport.(*http.Transport)
-			c := double.Connect(t, url, &http.Client{Transport: transport}, double.Briefly, opt)
-			for range 20 {
-				if _, err := c.Races.Open(t.Context()); err != nil {
-					t.Fatalf("a read on a stale connection: %v", err)
-				}
-				if _, err := c.Races.Register(t.Context(), double.Entry); err != nil && (transparent || !errors.Is(err, horseracing.ErrOutcomeUnknown)) {
-					t.Fatalf("a registration on a stale connection: %v", err)
-				}
-			}
-			if n := registrations.Load(); n != 20 {
-				t.Errorf("20 registrations were sent %d times", n)
-			}
-		})
+	var registrations atomic.Int64
+	url := h1script(t, func(c net.Conn, r *http.Request, before int) {
+		if r.Method == http.MethodPost {
+			registrations.Add(1)
+		}
+		if before > 0 { // a stale connection
+			c.Close()
+			return
+		}
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+	})
+	own := new(http.Transport)
+	defer own.CloseIdleConnections()
+	c := double.Connect(t, url, &http.Client{Transport: own}, double.Briefly)
+	for range 20 {
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatalf("a read on a stale connection: %v", err)
+		}
+		if err := double.Register(t.Context(), c); err != nil {
+			t.Fatalf("a registration on a stale connection: %v", err)
+		}
+	}
+	if n := registrations.Load(); n != 20 {
+		t.Errorf("20 registrations were sent %d times", n)
 	}
 }
 
@@ -463,48 +388,33 @@ func connected(trace *httptrace.ClientTrace) {
 	trace.GotConn(httptrace.GotConnInfo{})
 }
 
-// A transport of the caller's own may trace nothing, or a part: that no
-// connection was seen is then no proof that none was made.
+// A transport of the caller's own may trace nothing, or a part: that no connection was seen
+// is then no proof that none was made. Each attempt has to prove its own outcome.
 func TestRegisterThroughATransportThatTracesNothingProvesNothing(t *testing.T) {
+	tracing := func(trace func(*httptrace.ClientTrace)) double.Step {
+		return func(req *http.Request) (*http.Response, error) {
+			trace(httptrace.ContextClientTrace(req.Context()))
+			return nil, double.ErrReset
+		}
+	}
+	gotFirst := func(trace *httptrace.ClientTrace) { connected(trace); connects(trace) }
+	cut := double.Stream(200, 50, func() io.Reader { return double.Readers(`{"registered":`, io.ErrUnexpectedEOF) })
 	for name, test := range map[string]struct {
-		trace    func(*httptrace.ClientTrace)
-		requests int
+		steps     []double.Step
+		requests  int
+		isUnknown bool
 	}{
-		"nothing":           {func(*httptrace.ClientTrace) {}, 1},
-		"requested":         {connects, 4},
-		"requested and got": {connected, 1},
-		"got, then requested": {func(trace *httptrace.ClientTrace) {
-			trace.GotConn(httptrace.GotConnInfo{})
-			trace.GetConn("game.test:443")
-		}, 1},
+		"nothing":                     {[]double.Step{tracing(func(*httptrace.ClientTrace) {})}, 1, true},
+		"requested":                   {[]double.Step{tracing(connects)}, 4, false},
+		"requested and got":           {[]double.Step{tracing(connected)}, 1, true},
+		"got, then requested":         {[]double.Step{tracing(gotFirst)}, 1, true},
+		"requested, then a cut body":  {[]double.Step{tracing(connects), cut}, 2, true},
+		"requested, then got a reset": {[]double.Step{tracing(connects), tracing(connected)}, 2, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := double.Play(func(req *http.Request) (*http.Response, error) {
-				test.trace(httptrace.ContextClientTrace(req.Context()))
-				return nil, double.ErrReset
-			})
-			_, err := s.Client(t, double.Briefly).Races.Register(t.Context(), double.Entry)
-			if n := len(s.Requests()); n != test.requests {
-				t.Errorf("sent %d times, want %d", n, test.requests)
-			}
-			if errors.Is(err, horseracing.ErrOutcomeUnknown) != (test.requests == 1) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
-// That the first attempt found no connection says nothing about the second.
-func TestRegisterAttemptsProveTheirOwnOutcome(t *testing.T) {
-	unconnected := func(req *http.Request) (*http.Response, error) {
-		connects(httptrace.ContextClientTrace(req.Context()))
-		return nil, double.ErrReset
-	}
-	for _, end := range []error{io.ErrUnexpectedEOF, double.ErrReset} {
-		s := double.Play(unconnected, double.Stream(200, 50, func() io.Reader { return double.Readers(`{"registered":`, end) }))
-		_, err := s.Client(t, double.Briefly).Races.Register(t.Context(), double.Entry)
-		if n := len(s.Requests()); n != 2 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("a response that ends in %v, after %d requests: %v", end, n, err)
+		s := double.Play(test.steps...)
+		err := double.Register(t.Context(), s.Client(t, double.Briefly))
+		if n := len(s.Requests()); n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.isUnknown {
+			t.Errorf("%s: after %d requests: %v", name, n, err)
 		}
 	}
 }
