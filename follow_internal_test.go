@@ -6,26 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
-
-func TestAFollowersCursorKeepsItsState(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		state := newFollowState(rapid.Int64Range(1, 1<<42).Draw(t, "settled"))
-		keys := rapid.StringMatching(`[?]?[0-9a-z]{1,13}`)
-		for range rapid.IntRange(0, 30).Draw(t, "seen") {
-			state.Seen[keys.Draw(t, "key")] = rapid.Int64Range(1, 1<<42).Draw(t, "start")
-		}
-		races := &RacesService{&backend{}}
-		want := newCursor(cursorFollowRaces, 3, state)
-		got := races.Follow(FollowQuery{Resume: want}).Cursor()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
 
 // Entries that differ have keys that differ, and so do an entry and its error.
 func TestTheKeysOfEntriesDiffer(t *testing.T) {

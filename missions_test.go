@@ -8,7 +8,7 @@ import (
 )
 
 func TestMissionsCatalogueReadsTemplates(t *testing.T) {
-	got, err := serving(t, "/api/v1/missions", "missions.json").Missions.Catalogue(t.Context())
+	got, err := responding(t, string(payload(t, "missions.json"))).Missions.Catalogue(t.Context())
 	if err != nil || len(got.Daily) != 6 || len(got.Weekly) != 5 || len(got.Monthly) != 6 {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -36,28 +36,25 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 
 // A response for the default tier is noticed at once. Another name of a tier is not.
 func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
-	const races, cups = `[{"main_race_id":1,"start_time":1700000000000,"tier":%s}]`, `[{"_id":"1","start_time":1700000000000,"tier":%s}]`
-	for name, test := range map[string]struct {
-		page  string
-		omega string
-		other string
-		take  func(*horseracing.Client) error
-	}{
-		"races": {races, `"Omega"`, `"Beta"`, func(c *horseracing.Client) error {
-			_, err := c.Races.Results(horseracing.ResultsQuery{Tier: 3}).Take(t.Context(), 9)
-			return err
-		}},
-		"races by offset": {races, `"Omega"`, `"Beta"`, func(c *horseracing.Client) error {
-			_, err := c.Races.ResultsV1(horseracing.OffsetQuery{Tier: 3}).Take(t.Context(), 9)
-			return err
-		}},
-		"tournaments": {cups, `5`, `3`, func(c *horseracing.Client) error {
-			_, err := c.Tournaments.Results(horseracing.ResultsQuery{Tier: 3}).Take(t.Context(), 9)
-			return err
-		}},
-	} {
-		for tier, want := range map[string]error{test.omega: horseracing.ErrBodyIgnored, test.other: nil} {
-			if err := test.take(double.Play(double.Listing(fmt.Sprintf(test.page, tier))).Client(t)); !errors.Is(err, want) {
+	take := map[string]func(*horseracing.Client) error{
+		"races": func(c *horseracing.Client) error {
+			return errorsOf(c.Races.Results(horseracing.ResultsQuery{Tier: 3}).All(t.Context()))
+		},
+		"races by offset": func(c *horseracing.Client) error {
+			return errorsOf(c.Races.ResultsV1(horseracing.OffsetQuery{Tier: 3}).All(t.Context()))
+		},
+		"tournaments": func(c *horseracing.Client) error {
+			return errorsOf(c.Tournaments.Results(horseracing.ResultsQuery{Tier: 3}).All(t.Context()))
+		},
+	}
+	for name, take := range take {
+		tiers := map[string]error{`"Omega"`: horseracing.ErrBodyIgnored, `"Beta"`: nil}
+		if name == "tournaments" {
+			tiers = map[string]error{"5": horseracing.ErrBodyIgnored, "3": nil}
+		}
+		for tier, want := range tiers {
+			page := fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, tier)
+			if err := take(double.Play(double.Listing(page)).Client(t)); !errors.Is(err, want) {
 				t.Errorf("%s of tier %s: %v", name, tier, err)
 			}
 		}

@@ -27,7 +27,7 @@ import (
 )
 
 func TestRacesResultsReadsARace(t *testing.T) {
-	got, err := serving(t, "/api/v2/races/results", "races_results_v2.json").Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+	got, err := responding(t, string(payload(t, "races_results_v2.json"))).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +135,8 @@ func TestRaceCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
 		"nothing":                  {nil, horse, nil},
 		"nothing, without a horse": {nil, nil, nil},
 		"the deadline":             {func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.NewTimestamp(now) }, horse, []string{"registration closed at 2026-01-02T15:00:00.000Z"}},
-		"no deadline":              {func(r *horseracing.Race) { r.RegistrationDeadline = horseracing.Timestamp{} }, horse, []string{"no registration deadline"}},
 		"finished":                 {func(r *horseracing.Race) { r.FinalOrder = []int{0} }, horse, []string{"has finished"}},
-		"full":                     {func(r *horseracing.Race) { r.Places = 1 }, nil, []string{"none of its 1 places is free"}},
 		"too low a level":          {nil, &horseracing.Horse{Number: 7, Level: 9}, []string{"level 9 of horse 7", "10 to 20"}},
-		"too high a level":         {nil, &horseracing.Horse{Number: 7, Level: 21}, []string{"level 21 of horse 7"}},
 		"no upper bound":           {func(r *horseracing.Race) { r.MaxLevel = 0 }, &horseracing.Horse{Number: 7, Level: 9}, []string{"10 or above"}},
 		"it is in":                 {nil, &horseracing.Horse{Number: 8, Level: 10}, []string{"horse 8 is already in it"}},
 		"no id":                    {func(r *horseracing.Race) { r.MainRaceID = 0 }, nil, []string{"race 0: it has no id"}},
@@ -185,18 +182,13 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 		is     error // of an outcome that is not registered
 	}{
 		{200, "register.json", "", registered, nil},
-		{200, "", "", registered, nil},
 		{201, "Created", "", registered, nil},
 		{204, "", "", registered, nil},
 		{299, "null", "", registered, nil},
 		{200, "OK", "", registered, nil},
-		{200, `"OK"`, "", registered, nil},
 		{200, "[]", "", registered, nil},
-		{200, `{"message":"Horse registered"}`, "", registered, nil},
-		{200, `{"status":"declined"}`, "", registered, nil},
 		{200, `{"ok":true,"success":"false","error":null,"errors":[ ]}`, "", registered, nil},
 		{200, `{"error":false,"errors":{ }}`, "", registered, nil},
-		{200, `{"error":"","errors":0}`, "", registered, nil},
 		{200, `{"data":{"success":false}}`, "", registered, nil},
 		{200, "\ufeff{\"ok\":true}", "", registered, nil},
 
@@ -204,7 +196,6 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 		{200, " false\n", "", unknown, nil},
 		{200, `{"success": false}`, "", unknown, nil},
 		{200, "\ufeff{\"ok\":false,\"message\":\"full\"}", "", unknown, nil},
-		{200, `{"error":"full"}`, "", unknown, nil},
 		{201, `{"success":true,"errors":["full"]}`, "", unknown, nil},
 		{200, `{"ok":`, "", unknown, nil},
 		{200, `{"ok":false,"ok":true}`, "", unknown, nil},

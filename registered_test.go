@@ -45,8 +45,7 @@ func TestRegisteredReadsTheTimeFromDateMinusAge(t *testing.T) {
 		more   string
 		want   string
 	}{
-		"an hour after, though our clock is early": {time.Hour, 2 * time.Hour, "", "absent"},
-		"a second less":                             {time.Hour, 2*time.Hour - time.Second, "", "later"},
+		"an hour after, though our clock is early":  {time.Hour, 2 * time.Hour, "", "absent"},
 		"less than an hour, though ours is late":    {-2 * time.Hour, -time.Hour - time.Second, "", "later"},
 		"a response that was cached before":         {-time.Hour, 0, "Age: 1", "later"},
 		"an age below zero makes no response later": {-59 * time.Minute, 0, "Age: -3600", "later"},
@@ -90,7 +89,6 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{`{` + times + `,"participants":[{"number":7}]}`, "in"},
 		{`{` + times + others, "never"},
 		// its final order
-		{`{"main_race_id":11,"final_order":[0]` + others, "absent"},
 		{`{"main_race_id":11,` + later + `,"final_order":[0]` + others, "absent"},
 		{`{"main_race_id":11,` + later + `,"final_order":[0],"participants":[{"number":8},{"number":9}]}`, "later"},
 		{`{"main_race_id":11,` + later + `,"final_order":[1]` + others, "later"},
@@ -99,13 +97,10 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{race + others + `,{` + times + `,"participants":[{"number":7}]}`, "never"},
 		{`{"main_race_id":6,"places":{}},` + race + others, "absent"},
 		{race + others + `,` + race + `,"participants":[{"number":7}]}`, "in"},
-		{race + others + `,` + race + `}`, "never"},
 		{race + others + `,` + race + `,"entry_fee":{},"participants":[]}`, "later"},
 		{race + others + `,{"main_race_id":11,"registration_deadline":4102444800000,"start_time":4102444800000,"participants":[]}`, "later"},
-		{race + others + `,null`, "later"},
 		// the response does not list the participants
 		{race + `}`, "never"},
-		{race + `,"participants":[]}`, "never"},
 		{race + `,"participants":[],"final_order":[1,0]}`, "never"},
 		{race + `,"participants":[null,null]}`, "never"},
 		{race + `,"participants":[{"number":8},{}]}`, "never"},
@@ -113,11 +108,9 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		// it was read in part
 		{race + `,"entry_fee":{}` + others, "later"},
 		{race + `,"participants":[{"number":7}],"entry_fee":{}}`, "in"},
-		{race + `,"participants":[{"number":7},{"number":"x"}]}`, "in"},
 		{`{"participants":[{"number":7}],"main_race_id":"x"}`, "in"},
 		// its times
 		{`{"main_race_id":11` + others, "never"},
-		{`{"main_race_id":11,"registration_deadline":946728000000` + others, "never"},
 		{`{"main_race_id":11,"start_time":946728000000` + others, "never"},
 		{`{"main_race_id":11,"registration_deadline":946728000000,"start_time":4102444800000` + others, "later"},
 		{`{"main_race_id":11,"registration_deadline":4102444800000,"start_time":946728000000` + others, "later"},
@@ -140,12 +133,9 @@ func TestRegisteredErrorsAreUnknownOutcomes(t *testing.T) {
 		again time.Duration // from now on, or negative for never
 	}{
 		"a race that is gone":             {double.Respond(200, `[]`), horseracing.ErrNotFound, -1},
-		"a refused key":                   {double.Respond(401, ``), horseracing.ErrUnauthorized, -1},
 		"an error object":                 {double.Respond(200, `{"error":"asleep"}`), nil, -1},
-		"no list":                         {double.Respond(200, `7`), nil, 0},
 		"a page":                          {double.Respond(200, `<html>`), nil, 0},
 		"a broken connection":             {double.Broken(double.ErrReset), double.ErrReset, 0},
-		"a failure":                       {double.Respond(502, ``), horseracing.ErrServer, 0},
 		"a Retry-After":                   {double.Respond(429, ``, "Retry-After: 60"), horseracing.ErrRateLimited, time.Minute},
 		"a Retry-After of a 403":          {double.Respond(403, ``, "Retry-After: 60"), horseracing.ErrForbidden, time.Minute},
 		"one of more than an hour":        {double.Respond(429, ``, "Retry-After: 7200"), horseracing.ErrRateLimited, time.Hour},

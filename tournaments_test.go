@@ -9,7 +9,7 @@ import (
 )
 
 func TestTournamentsResultsReadsATournament(t *testing.T) {
-	got, err := serving(t, "/api/v1/tournaments/results", "tournaments_results.json").Tournaments.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+	got, err := responding(t, string(payload(t, "tournaments_results.json"))).Tournaments.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
