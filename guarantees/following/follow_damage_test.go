@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,23 +67,24 @@ func withPage(id string) func([]byte) []byte {
 	}
 }
 
-// followed is what a follower yielded within a time.
+// followed is what a follower yielded, and the cursor that was stored.
 type followed struct {
-	times  map[horseracing.RaceID]int
-	errors []string
-	cursor horseracing.Cursor
+	times     map[horseracing.RaceID]int
+	errors    []string
+	cursor    horseracing.Cursor
+	isOnePoll bool // processes range over CatchUp
 }
 
 // run is one process that ends by itself: it resumes at the cursor, and keeps the
 // one that its follower ends with.
 func (f *followed) run(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery, within time.Duration) {
 	t.Helper()
-	ctx := double.Within(t, within)
-	f.cursor = f.process(t, ctx, c, q, 1<<30).Cursor()
+	f.cursor = f.process(t, within, c, q, 1<<30).Cursor()
 }
 
-// resumed returns a follower that resumes at the text of the cursor.
-func (f *followed) resumed(t *testing.T, c *horseracing.Client, q horseracing.FollowQuery) *horseracing.Follower[horseracing.Race] {
+// process is one process that is killed after n races: the cursor is stored with
+// each race that is handled.
+func (f *followed) process(t *testing.T, within time.Duration, c *horseracing.Client, q horseracing.FollowQuery, n int) *horseracing.Follower[horseracing.Race] {
 	t.Helper()
 	if f.times == nil {
 		f.times = map[horseracing.RaceID]int{}
@@ -93,17 +93,16 @@ func (f *followed) resumed(t *testing.T, c *horseracing.Client, q horseracing.Fo
 	if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
 		t.Fatal(err)
 	}
-	return c.Races.Follow(q)
-}
-
-// process is one process that is killed after n races: the cursor is stored with
-// each race that is handled.
-func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Client, q horseracing.FollowQuery, n int) *horseracing.Follower[horseracing.Race] {
-	t.Helper()
-	follower := f.resumed(t, c, q)
-	for race, err := range follower.All(ctx) {
-		if errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Fatal(err)
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	follower := c.Races.Follow(q)
+	loop := follower.All
+	if f.isOnePoll {
+		loop = follower.CatchUp
+	}
+	for race, err := range loop(ctx) {
+		if errors.Is(err, horseracing.ErrInvalidArgument) || n <= 0 {
+			t.Fatalf("%d races more than asked for: %v", -n, err)
 		}
 		if err != nil {
 			f.errors = append(f.errors, err.Error())
@@ -111,8 +110,10 @@ func (f *followed) process(t *testing.T, ctx context.Context, c *horseracing.Cli
 		}
 		f.times[race.MainRaceID]++
 		f.cursor = follower.Cursor()
-		if n--; n == 0 {
+		if n--; n == 0 && race.MainRaceID%2 == 0 {
 			break
+		} else if n == 0 {
+			cancel() // while the caller is at work
 		}
 	}
 	return follower
@@ -145,7 +146,7 @@ func TestAPageThatCannotBeReadHoldsUpWhatIsLater(t *testing.T) {
 			d, client := damaged(fake, withPage(fmt.Sprint(broken)))
 			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}
 			var f followed
-			f.process(t, double.ADay(t), fake.Client(), query, 1)
+			f.process(t, time.Hour, fake.Client(), query, 1)
 			f.run(t, client, query, 2*time.Hour)
 			if n := horseracing.RaceID(len(f.times)); n < broken-10 || n >= broken || f.times[broken+1] > 0 || len(f.errors) < 5 {
 				t.Errorf("%d races, errors %q", n, f.errors)
@@ -159,72 +160,52 @@ func TestAPageThatCannotBeReadHoldsUpWhatIsLater(t *testing.T) {
 
 // unreadable damages a member of a race wherever it is shown.
 func unreadable(id int) func([]byte) []byte {
-	fee := regexp.MustCompile(fmt.Sprintf(`("main_race_id":%d,.*?"entry_fee":)\d+`, id))
-	return func(body []byte) []byte { return fee.ReplaceAll(body, []byte(`$1{}`)) }
+	return replaced(fmt.Sprintf(`("main_race_id":%d,.*?"entry_fee":)\d+`, id), `$1{}`)
 }
 
-// brokenTimes counts the errors that name a race.
-func (f *followed) brokenTimes(name string) (n int) {
-	for _, text := range f.errors {
-		if strings.Contains(text, name) {
-			n++
-		}
-	}
-	return n
+// replaced damages a race as a list shows it, the newest first.
+func replaced(pattern, by string) func([]byte) []byte {
+	return func(body []byte) []byte { return regexp.MustCompile(pattern).ReplaceAll(body, []byte(by)) }
 }
 
-// Through restarts, too.
+// Through restarts, too, if it has an id and a start. What the first poll of a follower from
+// now on lists is old, also what it cannot read.
 func TestAnUnreadableRaceIsReportedOnce(t *testing.T) {
+	noID, noStart := replaced(`"main_race_id":115,`, `"main_race_id":"?",`), replaced(`("main_race_id":115,"start_time":)\d+`, `$1"soon"`)
+	null := replaced(`\{"main_race_id":115,.*?\},(\{"main_race_id":114)`, `null,$1`)
+	const early = 15 * time.Minute
 	for name, test := range map[string]struct {
-		repair  time.Duration
-		yielded int
+		change    func([]byte) []byte
+		repair    time.Duration
+		yielded   int
+		fromNowOn bool
 	}{
-		"it stays unreadable":            {24 * time.Hour, 0},
-		"it can be read within Lookback": {30 * time.Minute, 1},
-		"it can be read too late":        {2 * time.Hour, 0},
+		"it stays unreadable":            {unreadable(115), 24 * time.Hour, 0, false},
+		"it can be read within Lookback": {unreadable(115), 2 * early, 1, false},
+		"it can be read too late":        {unreadable(115), 2 * time.Hour, 0, false},
+		"it has no id":                   {noID, early, 1, false},
+		"it has no start":                {noStart, early, 1, false},
+		"it is null":                     {null, early, 1, false},
+		"it is old":                      {unreadable(115), early, 0, true},
 	} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
 			addRaces(fake, 100, 129, time.Minute)
-			d, client := damaged(fake, unreadable(115))
+			d, client := damaged(fake, test.change)
 			var f followed
-			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Interval: 5 * time.Minute}
-			for range 12 {
-				f.run(t, client, query, 15*time.Minute)
-				addRaces(fake, horseracing.RaceID(200+len(f.times)), horseracing.RaceID(200+len(f.times)), time.Second)
-				if test.repair -= 15 * time.Minute; test.repair == 0 {
+			query, races, failures := horseracing.FollowQuery{Interval: 5 * time.Minute}, 11, 0
+			if !test.fromNowOn {
+				query.Since, races, failures = time.Now().Add(-2*time.Hour), 11+29+test.yielded, 1
+			}
+			for i := range horseracing.RaceID(12) {
+				f.run(t, client, query, early)
+				addRaces(fake, 200+i, 200+i, time.Second)
+				if test.repair -= early; test.repair == 0 {
 					d.repair()
 				}
 			}
-			if f.brokenTimes("115") != 1 || len(f.errors) != 1 || f.times[115] != test.yielded || len(f.times) < 40 || d.struck == 0 {
-				t.Errorf("it came %d times, with errors %q", f.times[115], f.errors)
+			if len(f.errors) != failures || f.times[115] != test.yielded || len(f.times) != races || d.struck == 0 {
+				t.Errorf("%d races, it came %d times, with errors %q", len(f.times), f.times[115], f.errors)
 			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
-}
-
-func TestAnUnreadableRaceWithoutAnIDOrAStartIsReportedOnce(t *testing.T) {
-	for name, change := range map[string]func([]byte) []byte{
-		"no id": func(b []byte) []byte {
-			return []byte(strings.ReplaceAll(string(b), `"main_race_id":115,`, `"main_race_id":"?",`))
-		},
-		"no start": func(b []byte) []byte {
-			return regexp.MustCompile(`("main_race_id":115,"start_time":)\d+`).ReplaceAll(b, []byte(`$1"soon"`))
-		},
-		"null": func(b []byte) []byte {
-			return regexp.MustCompile(`\{"main_race_id":115,.*?\},(\{"main_race_id":114)`).ReplaceAll(b, []byte(`null,$1`))
-		},
-	} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			addRaces(fake, 100, 129, time.Minute)
-			d, client := damaged(fake, change)
-			var f followed
-			f.run(t, client, horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}, 20*time.Minute)
-			if d.struck == 0 || len(f.errors) != 1 || f.times[115] != 0 || len(f.times) != 29 {
-				t.Errorf("%d races, errors %q", len(f.times), f.errors)
-			}
-			d.repair()
-			f.run(t, client, horseracing.FollowQuery{}, 20*time.Minute)
-			double.Equal(t, "races", once(100, 129), f.times)
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }

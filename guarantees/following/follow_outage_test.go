@@ -1,7 +1,6 @@
 package following_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,72 +10,63 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// A service that is down, wholly or for most requests, also in the middle of a poll, costs no
-// race.
+// A follower reads a past of busy and quiet days, and then what finishes, some of it late.
+// The service is down for hours, wholly or for most requests, also in the middle of a poll, or
+// a quarter of the pages fail all the time. The process is killed now and then. Each race
+// comes once.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(double.Worlds(4, 240, 2)) {
+	for seed := range uint64(double.Worlds(6, 240, 2)) {
 		double.RunBubble(t, fmt.Sprint(seed), func(t *testing.T, fake *horseracingtest.Server) {
-			random := rand.New(rand.NewPCG(seed, 1))
-			down := 30*time.Minute + time.Duration(random.Int64N(int64(23*time.Hour)))
-			passes := []float64{0, 0.02, 0.05, 0.1}[seed%4]
-			time.AfterFunc(2*time.Hour, func() {
-				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Body: "<html>down</html>", Skip: random.IntN(4), Probability: 1 - passes, Times: -1})
-				time.AfterFunc(down, fake.ClearFaults)
-			})
-			races := horseracing.RaceID((6*time.Hour + down) / (90 * time.Second))
-			for id := range races {
-				time.AfterFunc(time.Duration(id)*90*time.Second, func() { fake.AddRaces(double.Finished(id+1, -time.Second)...) })
+			random, client := rand.New(rand.NewPCG(seed, 1)), fake.Client()
+			down, begin := 30*time.Minute+time.Duration(random.Int64N(int64(23*time.Hour))), time.Duration(random.IntN(2))*2*time.Hour
+			passes, total := []float64{0.75, 0, 0.02, 0.1}[seed%4], begin+down+6*time.Hour
+			var listed []time.Duration // when each race is, from now on
+			add := func(in, ago time.Duration) {
+				listed = append(listed, in)
+				id := horseracing.RaceID(len(listed))
+				time.AfterFunc(in, func() { fake.AddRaces(double.Finished(id, -ago)...) })
 			}
+			for i := range 1000 {
+				add(0, time.Duration(i/100)*30*time.Hour+time.Duration(random.IntN(1+i%100*10))*time.Minute+time.Minute)
+			}
+			for in := time.Minute; in < total; in += 90 * time.Second { // one in nine is late
+				add(in, max(time.Second, time.Duration(random.IntN(500)-445)*time.Minute))
+			}
+			if passes == 0.75 {
+				client = fake.Client(double.NoRetries())
+			}
+			fault := horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Body: "<html>down</html>", Skip: random.IntN(100), Probability: 1 - passes, Times: -1}
+			time.AfterFunc(begin, func() {
+				fake.Inject(fault)
+				if passes < 0.75 {
+					time.AfterFunc(down, fake.ClearFaults)
+				}
+			})
 			var f followed
-			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: 2 * time.Minute}, 6*time.Hour+down)
-			for id := horseracing.RaceID(1); id < races-5; id++ {
-				if f.times[id] != 1 {
-					t.Errorf("down for %v, %v of the requests pass: race %d came %d times", down, passes, id, f.times[id])
+			started := time.Now()
+			time.Sleep(time.Second) // until the past is there
+			query := horseracing.FollowQuery{Since: time.Now().AddDate(0, -2, 0), Interval: 2 * time.Minute, Concurrency: 1 + int(seed%3)}
+			for time.Since(started) < total {
+				f.isOnePoll = random.IntN(2) == 0
+				f.process(t, min(total-time.Since(started), 3*time.Hour), client, query, 1+random.IntN(500))
+				time.Sleep(query.Interval)
+			}
+			for i, in := range listed {
+				if n := f.times[horseracing.RaceID(i+1)]; n > 1 || n < 1 && in < total-time.Hour {
+					t.Errorf("down for %v, %v of the requests pass: race %d came %d times", down, passes, i+1, n)
 				}
 			}
-			if passes == 0 && len(f.errors) == 0 {
+			if len(f.errors) == 0 && (passes == 0 || passes == 0.75) {
 				t.Errorf("down for %v: no error", down)
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
-}
-
-// Without retries a quarter of the pages fail, and races that have no result yet are listed
-// among those that have: a follower advances all the same.
-func TestAFollowerAdvancesWhileAQuarterOfThePagesFail(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		addRaces(fake, 1, 400, 30*time.Second)
-		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Probability: 0.25, Times: -1})
-		for _, catchUp := range []bool{false, true} {
-			follower := fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().AddDate(0, 0, -1)})
-			loop, loops := follower.All, 1
-			if catchUp {
-				loop, loops = follower.CatchUp, 400
-			}
-			times, failures := map[horseracing.RaceID]int{}, 0
-			for range loops {
-				for race, err := range loop(double.Within(t, 5*time.Hour)) {
-					if err != nil {
-						failures++
-					} else {
-						times[race.MainRaceID]++
-					}
-				}
-			}
-			double.Equal(t, fmt.Sprintf("races, CatchUp %v", catchUp), once(1, 400), times)
-			if failures < 10 {
-				t.Errorf("%d failures", failures)
-			}
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithSeed(3))
 }
 
 // A body that is dropped on the way, or a tier that is ignored, is an error at once, and
@@ -97,7 +87,7 @@ func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
 				})}))
 				fake.ResetLog()
 				times := map[horseracing.RaceID]int{}
-				loop := loops(t.Context(), client, 3)[name]
+				loop := loops(t.Context(), client, 5, 3)[name]
 				for range 4 {
 					for race, err := range loop {
 						switch {
@@ -122,74 +112,44 @@ func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
 	}
 }
 
-// catchUpOnce is a process that ends with the first error, and reports whether there was
-// one.
-func (f *followed) catchUpOnce(ctx context.Context, t *testing.T, c *horseracing.Client, q horseracing.FollowQuery) bool {
-	t.Helper()
-	follower := f.resumed(t, c, q)
-	defer func() { f.cursor = follower.Cursor() }()
-	for race, err := range follower.CatchUp(ctx) {
-		if err != nil {
-			f.errors = append(f.errors, err.Error())
-			return true
-		}
-		f.times[race.MainRaceID]++
-	}
-	return false
-}
-
-// While every list is wrongly empty, from any request on, a walk and a follower that reads
-// the past fail or wait, and lose nothing. Only the first list of all cannot be distinguished from
-// that of an empty listing.
+// While every list is wrongly empty, from any request on, a follower that reads the past fails
+// or waits, and loses nothing. Only the first list of all cannot be distinguished from that of
+// an empty listing.
 func TestEmptyListsLoseNothing(t *testing.T) {
-	const races = 300
-	for _, name := range []string{"a pager", "a pager by offset", "a follower"} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			for i := range horseracing.RaceID(races) {
-				fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		addRaces(fake, 1, 300, 3*time.Hour)
+		client := fake.Client()
+		want := collected(t, loops(t.Context(), client, 5, 1)["a pager"])
+		for first := 1; first < 60; first += double.Worlds(7, 1, 11) {
+			for _, times := range []int{1, 2, 3, 5} {
+				fake.ClearFaults()
+				fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})
+				got := collected(t, loops(t.Context(), client, 5, 1+first%5)["a follower"])
+				double.Equal(t, fmt.Sprintf("races, if %d lists are empty after %d", times, first), want, got)
 			}
-			for first := 1; first < 60; first += double.Worlds(7, 1, 11) {
-				for _, times := range []int{1, 2, 3, 5} {
-					fake.ClearFaults()
-					fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})
-					got := collected(t, loops(t.Context(), fake.Client(), 1+first%5)[name])
-					n := 0
-					for _, often := range got {
-						n += often
-					}
-					if n != races || len(got) != races {
-						t.Errorf("%d lists are empty after %d: %d races came, %d different ones of %d", times, first, n, len(got), races)
-					}
-				}
-			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 // A poll that reads nothing at all where races were yielded, although it requests the
 // list twice, is a failed one. Nothing is lost.
 func TestAPollThatFindsNothingFails(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		fake.AddRaces(double.Finished(1, -20*time.Minute, -10*time.Minute)...)
-		query := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}
+		addRaces(fake, 1, 2, 10*time.Minute)
 		var f followed
-		f.run(t, fake.Client(), query, 10*time.Minute)
-		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]"})
-		if f.catchUpOnce(t.Context(), t, fake.Client(), query) {
-			t.Errorf("one list is empty: errors %q", f.errors)
+		for i, test := range []struct{ emptyLists, least, most int }{{0, 0, 0}, {1, 0, 0}, {-1, 6, 20}, {0, 0, 0}} {
+			fake.ClearFaults()
+			if test.emptyLists != 0 {
+				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Times: test.emptyLists})
+			}
+			f.errors = nil
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}, time.Hour)
+			if n := len(f.errors); n < test.least || n > test.most {
+				t.Errorf("hour %d: errors %q", i, f.errors)
+			}
+			addRaces(fake, horseracing.RaceID(3+i), horseracing.RaceID(3+i), time.Minute)
 		}
-		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Times: -1})
-		fake.AddRaces(double.Finished(3, -time.Minute)...)
-		f.run(t, fake.Client(), query, time.Hour)
-		failures := len(f.errors)
-		if failures < 6 || failures > 20 {
-			t.Errorf("errors %q", f.errors)
-		}
-		fake.ClearFaults()
-		f.run(t, fake.Client(), query, time.Hour)
-		if diff := cmp.Diff(once(1, 3), f.times); diff != "" || len(f.errors) != failures {
-			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
-		}
+		double.Equal(t, "races", once(1, 5), f.times)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
@@ -201,11 +161,11 @@ func TestCatchUpYieldsWhatIsNewAndEnds(t *testing.T) {
 			if since > 0 {
 				query.Since, first = time.Now().Add(-since), 1
 			}
-			f := followed{times: map[horseracing.RaceID]int{}}
+			f := followed{isOnePoll: true}
 			read := func(last horseracing.RaceID) {
 				t.Helper()
 				began := time.Now()
-				if f.catchUpOnce(t.Context(), t, fake.Client(), query) || time.Since(began) > time.Second {
+				if f.run(t, fake.Client(), query, time.Hour); len(f.errors) > 0 || time.Since(began) > time.Second {
 					t.Errorf("it ends after %v, errors %q", time.Since(began), f.errors)
 				}
 				double.Equal(t, fmt.Sprint("races up to ", last), once(first, last), f.times)

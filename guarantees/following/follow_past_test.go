@@ -50,62 +50,6 @@ func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// What the first poll lists is old, also what it cannot read.
-func TestAFollowerFromNowOnYieldsNoErrorOfWhatIsOld(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		addRaces(fake, 100, 129, time.Minute)
-		d, client := damaged(fake, unreadable(115))
-		var f followed
-		f.run(t, client, horseracing.FollowQuery{}, 10*time.Minute)
-		fake.AddRaces(double.Finished(200, -time.Second)...)
-		d.repair()
-		f.run(t, client, horseracing.FollowQuery{}, 3*time.Hour)
-		if diff := cmp.Diff(once(200, 200), f.times); diff != "" || len(f.errors) > 0 || d.struck == 0 {
-			t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-// While a past is read in parts, some of them before what is below them, races finish
-// late, and the process is killed: each race comes once.
-func TestPartsThatAreHeldLoseNothing(t *testing.T) {
-	for seed := range uint64(double.Worlds(6, 60, 1)) {
-		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			random := rand.New(rand.NewPCG(seed, 7))
-			starts := map[horseracing.RaceID]time.Time{}
-			add := func(ago time.Duration) {
-				race := double.Finished(horseracing.RaceID(len(starts)+1), -ago)
-				starts[race[0].MainRaceID] = race[0].StartTime.Time
-				fake.AddRaces(race...)
-			}
-			for i := range 1500 { // busy and quiet days
-				add(time.Duration(i/100)*30*time.Hour + time.Duration(random.IntN(1+i%100*10))*time.Minute + time.Minute)
-			}
-			late, requests := 1+random.IntN(200), 0
-			d, client := damaged(fake, nil)
-			d.change = func(body []byte) []byte {
-				if requests++; requests%late == 0 && len(starts) < 1560 {
-					add(time.Duration(random.IntN(55)) * time.Minute)
-				}
-				return body
-			}
-			query := horseracing.FollowQuery{Since: time.Now().AddDate(0, -2, 0), Interval: 10 * time.Minute, Concurrency: 1 + int(seed%3)}
-			var f followed
-			for range 5 {
-				f.process(t, double.ADay(t), client, query, 1+random.IntN(500))
-			}
-			f.run(t, client, query, 4*time.Hour)
-			late = 1 << 30 // what the last poll adds is not polled
-			f.run(t, client, query, time.Hour)
-			for id, start := range starts {
-				if n := f.times[id]; n != 1 {
-					t.Errorf("seed %d: race %d at %v came %d times", seed, id, start, n)
-				}
-			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
-}
-
 // A process that is killed within seconds, again and again, comes to the end of a past.
 func TestAFollowerThatIsSoonKilledAdvances(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {

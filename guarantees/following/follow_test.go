@@ -1,7 +1,6 @@
 package following_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -83,34 +82,42 @@ func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowEndsWithItsContextAtOnceAndWithoutAnError(t *testing.T) {
+func TestFollowAndWatchEndWithTheirContextAtOnceAndWithoutAnError(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		ctx := double.Within(t, 20*time.Second)
-		began := time.Now()
-		for r, err := range fake.Client().Races.Follow(horseracing.FollowQuery{}).All(ctx) {
+		began, races := time.Now(), fake.Client().Races
+		for r, err := range races.Follow(horseracing.FollowQuery{}).All(double.Within(t, 20*time.Second)) {
 			t.Errorf("race %v, error %v", r, err)
 		}
-		if took := time.Since(began); took != 20*time.Second {
+		for s, err := range races.Watch(double.Within(t, 20*time.Second), horseracing.WatchQuery{}) {
+			t.Errorf("snapshot %v, error %v", s, err)
+		}
+		if took := time.Since(began); took != 40*time.Second {
 			t.Errorf("ended after %v", took)
 		}
 	}, horseracingtest.WithLatency(time.Minute), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
-func TestFollowLosesNoRaceIfItsContextEndsWhileTheCallerIsAtWork(t *testing.T) {
+// Tournaments take longer than races, and their ids are texts: one that finishes late is
+// found a day after its start, also after a restart.
+func TestFollowLooksBackADayForTournaments(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		fake.AddRaces(double.Finished(1, -9*time.Minute, -7*time.Minute, -5*time.Minute)...)
-		query := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}
-		for id := horseracing.RaceID(1); id <= 3; id++ {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			follower := fake.Client().Races.Follow(query)
-			for race, err := range follower.All(ctx) {
-				if err != nil || race.MainRaceID != id {
-					t.Errorf("race %v, error %v, want race %d", race, err, id)
-				}
-				cancel()
-			}
-			cancel()
-			query.Resume = follower.Cursor()
+		cup := func(id string, ago time.Duration) horseracing.Tournament {
+			return horseracing.Tournament{ID: horseracing.TournamentID(id), StartTime: horseracing.NewTimestamp(time.Now().Add(-ago)), Status: 2}
 		}
+		fake.AddTournaments(cup("n.e_w é", 10*time.Minute))
+		query := horseracing.FollowQuery{Since: time.Now().AddDate(0, 0, -3)}
+		var ids []horseracing.TournamentID
+		for range 2 {
+			follower := fake.Client().Tournaments.Follow(query)
+			for tournament, err := range follower.CatchUp(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, tournament.ID)
+			}
+			query.Resume = follower.Cursor()
+			fake.AddTournaments(cup("late", 24*time.Hour), cup("too late", 25*time.Hour))
+		}
+		double.Equal(t, "tournaments", []horseracing.TournamentID{"n.e_w é", "late"}, ids)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }

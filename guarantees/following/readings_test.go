@@ -43,12 +43,11 @@ func collected(t *testing.T, loop iter.Seq2[*horseracing.Race, error]) map[entry
 	return got
 }
 
-// loops are all ways to read all finished races.
-func loops(ctx context.Context, c *horseracing.Client, concurrency int) map[string]iter.Seq2[*horseracing.Race, error] {
+// loops are ways to read all finished races of a tier.
+func loops(ctx context.Context, c *horseracing.Client, tier horseracing.TierID, concurrency int) map[string]iter.Seq2[*horseracing.Race, error] {
 	return map[string]iter.Seq2[*horseracing.Race, error]{
-		"a pager":           c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(ctx),
-		"a pager by offset": c.Races.ResultsV1(horseracing.OffsetQuery{}).All(ctx),
-		"a follower":        c.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Lookback: 24 * time.Hour, Concurrency: concurrency}).CatchUp(ctx),
+		"a pager":    c.Races.Results(horseracing.ResultsQuery{Tier: tier, Concurrency: concurrency}).All(ctx),
+		"a follower": c.Races.Follow(horseracing.FollowQuery{Tier: tier, Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(ctx),
 	}
 }
 
@@ -132,11 +131,8 @@ func TestReadingsAndFaultsLoseNothing(t *testing.T) {
 		problem := ""
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 			client := fake.Client()
-			want := collected(t, client.Races.Results(horseracing.ResultsQuery{Tier: tier}).All(t.Context()))
-			for name, loop := range map[string]iter.Seq2[*horseracing.Race, error]{
-				"a pager":    client.Races.Results(horseracing.ResultsQuery{Tier: tier, Concurrency: concurrency}).All(t.Context()),
-				"a follower": client.Races.Follow(horseracing.FollowQuery{Tier: tier, Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(t.Context()),
-			} {
+			want := collected(t, loops(t.Context(), client, tier, 1)["a pager"])
+			for name, loop := range loops(t.Context(), client, tier, concurrency) {
 				fake.ClearFaults()
 				fake.Inject(faults...)
 				if diff := cmp.Diff(want, collected(t, loop)); diff != "" {
