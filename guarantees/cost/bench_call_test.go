@@ -15,6 +15,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // canned responds to every request with the same body, at once.
@@ -31,14 +32,8 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-const cannedURL = "https://races.example"
-
-func (c canned) sdk(b testing.TB, opts ...horseracing.Option) *horseracing.Client {
-	client, err := horseracing.NewClient(cannedURL, "key", append(opts, horseracing.WithHTTPClient(&http.Client{Transport: c}))...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return client
+func (c canned) sdk(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
+	return double.Connect(tb, double.Service, &http.Client{Transport: c}, opts...)
 }
 
 // pageOfRaces is a page as the fake sends it: ten races, about 9 KB.
@@ -147,7 +142,7 @@ func BenchmarkCall(b *testing.B) {
 	plain := func(c canned, unmarshal func([]byte, any) error) func() error {
 		client := &http.Client{Transport: c}
 		return func() error {
-			return plainCall(ctx, client, cannedURL+"/api/v1/races/open", "key", new([]plainRace), unmarshal)
+			return plainCall(ctx, client, double.Service+"/api/v1/races/open", "key", new([]plainRace), unmarshal)
 		}
 	}
 	v2 := func(data []byte, into any) error { return jsonv2.Unmarshal(data, into) }
