@@ -29,113 +29,106 @@ import (
 // Other tests range over them too, so that adding an operation is: its method, its
 // row, its file in testdata, and its route in the fake.
 type operationTest struct {
-	Name     string
-	Call     func(context.Context, *horseracing.Client, callIDs) (any, error)
+	Call     func(context.Context, *horseracing.Client) (any, error)
 	Further  func(ctx context.Context, c *horseracing.Client, n int) (any, error) // of a paged listing: its first n entries
 	Method   string
-	Path     string // called with testdataIDs
+	Path     string
 	Body     string // none is sent if it is empty
 	Response string // the file in testdata
 }
 
-// operationOf returns the one with a name.
-func operationOf(name string) operationTest {
-	all := operations()
-	return all[slices.IndexFunc(all, func(op operationTest) bool { return op.Name == name })]
-}
-
-// once calls an operation; of a listing it reads a single entry.
-func (op operationTest) once(ctx context.Context, c *horseracing.Client) (any, error) {
+// read calls an operation; of a paged listing it reads n entries.
+func (op operationTest) read(ctx context.Context, c *horseracing.Client, n int) (any, error) {
 	if op.Further != nil {
-		return op.Further(ctx, c, 1)
+		return op.Further(ctx, c, n)
 	}
-	return op.Call(ctx, c, testdataIDs)
+	return op.Call(ctx, c)
 }
 
-// callIDs are what the operations are called with.
-type callIDs struct {
-	Horse      horseracing.HorseNumber
-	Race       horseracing.RaceID
-	Tournament horseracing.TournamentID
-	UserKey    horseracing.UserKey
-}
-
-// testdataIDs are those in the files of testdata.
-var testdataIDs = callIDs{Horse: 1042, Race: 880200, Tournament: "64aa10f2c3d4e5f601234999", UserKey: `user "key" <1>`}
-
-// operations returns all of them.
-func operations() []operationTest {
+// operations returns all of them, by name.
+func operations() map[string]operationTest {
 	type ctx = context.Context
 	type client = *horseracing.Client
+	const userKey = `user "key" <1>`
 	v2 := horseracing.ResultsQuery{Tier: horseracing.TierOmega, Before: time.UnixMilli(1767225600251)}
 	v1 := horseracing.OffsetQuery{Tier: horseracing.TierOmega, Offset: 20}
-	return []operationTest{{
-		Name: "Horses.Get", Method: "GET", Path: "/api/v1/horses/1042", Response: "horse.json",
-		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Horses.Get(ctx, of.Horse) },
-	}, {
-		Name: "Horses.Owned", Method: "GET", Path: "/api/v1/horses/user", Response: "horses_user.json",
-		Body: `{"user_key":"user \"key\" <1>"}`,
-		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Horses.Owned(ctx, of.UserKey) },
-	}, {
-		Name: "Horses.Missions", Method: "GET", Path: "/api/v1/horses/missions/1042", Response: "horse_missions.json",
-		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Horses.Missions(ctx, of.Horse) },
-	}, {
-		Name: "Horses.OpenForBreeding", Method: "GET", Path: "/api/v1/horses/breeding/open", Response: "breeding_open.json",
-		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Horses.OpenForBreeding(ctx) },
-	}, {
-		Name: "Races.Results", Method: "GET", Path: "/api/v2/races/results", Response: "races_results_v2.json",
-		Body: `{"tier":5,"start_time_from":1767225600251}`,
-		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Races.Results(v2).Take(ctx, 2) },
-		Further: func(ctx ctx, c client, n int) (any, error) {
-			return c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, n)
+	return map[string]operationTest{
+		"Horses.Get": {
+			Method: "GET", Path: "/api/v1/horses/1042", Response: "horse.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Get(ctx, 1042) },
 		},
-	}, {
-		Name: "Races.ResultsV1", Method: "GET", Path: "/api/v1/races/results", Response: "races_results_v1.json",
-		Body: `{"tier":5,"offset":20}`,
-		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Races.ResultsV1(v1).Take(ctx, 1) },
-		Further: func(ctx ctx, c client, n int) (any, error) {
-			return c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, n)
+		"Horses.Owned": {
+			Method: "GET", Path: "/api/v1/horses/user", Response: "horses_user.json", Body: `{"user_key":"user \"key\" <1>"}`,
+			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Owned(ctx, userKey) },
 		},
-	}, {
-		Name: "Races.Open", Method: "GET", Path: "/api/v1/races/open", Response: "races_open.json",
-		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Races.Open(ctx) },
-	}, {
-		Name: "Races.Get", Method: "GET", Path: "/api/v1/races/880200", Response: "race.json",
-		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Races.Get(ctx, of.Race) },
-	}, {
-		Name: "Races.Register", Method: "POST", Path: "/api/v1/races/register", Response: "register.json",
-		Body: `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`,
-		Call: func(ctx ctx, c client, of callIDs) (any, error) {
-			receipt, err := c.Races.Register(ctx, horseracing.Registration{Horse: of.Horse, Race: of.Race, UserKey: of.UserKey})
-			if err != nil {
-				return nil, err
-			}
-			return receipt.Body, nil
+		"Horses.Missions": {
+			Method: "GET", Path: "/api/v1/horses/missions/1042", Response: "horse_missions.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Missions(ctx, 1042) },
 		},
-	}, {
-		Name: "Tournaments.Results", Method: "GET", Path: "/api/v1/tournaments/results", Response: "tournaments_results.json",
-		Body: `{"tier":5,"start_time_from":1767225600251}`,
-		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Tournaments.Results(v2).Take(ctx, 1) },
-		Further: func(ctx ctx, c client, n int) (any, error) {
-			return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, n)
+		"Horses.OpenForBreeding": {
+			Method: "GET", Path: "/api/v1/horses/breeding/open", Response: "breeding_open.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Horses.OpenForBreeding(ctx) },
 		},
-	}, {
-		Name: "Tournaments.Open", Method: "GET", Path: "/api/v1/tournaments/open", Response: "tournaments_open.json",
-		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Tournaments.Open(ctx) },
-	}, {
-		Name: "Tournaments.Get", Method: "GET", Path: "/api/v1/tournaments/64aa10f2c3d4e5f601234999", Response: "tournament.json",
-		Call: func(ctx ctx, c client, of callIDs) (any, error) { return c.Tournaments.Get(ctx, of.Tournament) },
-	}, {
-		Name: "Missions.Catalogue", Method: "GET", Path: "/api/v1/missions", Response: "missions.json",
-		Call: func(ctx ctx, c client, _ callIDs) (any, error) { return c.Missions.Catalogue(ctx) },
-	}}
+		"Races.Results": {
+			Method: "GET", Path: "/api/v2/races/results", Response: "races_results_v2.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
+			Call: func(ctx ctx, c client) (any, error) { return c.Races.Results(v2).Take(ctx, 2) },
+			Further: func(ctx ctx, c client, n int) (any, error) {
+				return c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, n)
+			},
+		},
+		"Races.ResultsV1": {
+			Method: "GET", Path: "/api/v1/races/results", Response: "races_results_v1.json", Body: `{"tier":5,"offset":20}`,
+			Call: func(ctx ctx, c client) (any, error) { return c.Races.ResultsV1(v1).Take(ctx, 1) },
+			Further: func(ctx ctx, c client, n int) (any, error) {
+				return c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, n)
+			},
+		},
+		"Races.Open": {
+			Method: "GET", Path: "/api/v1/races/open", Response: "races_open.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Races.Open(ctx) },
+		},
+		"Races.Get": {
+			Method: "GET", Path: "/api/v1/races/880200", Response: "race.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Races.Get(ctx, 880200) },
+		},
+		"Races.Register": {
+			Method: "POST", Path: "/api/v1/races/register", Response: "register.json",
+			Body: `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`,
+			Call: func(ctx ctx, c client) (any, error) {
+				receipt, err := c.Races.Register(ctx, horseracing.Registration{Horse: 1042, Race: 880200, UserKey: userKey})
+				if err != nil {
+					return nil, err
+				}
+				return receipt.Body, nil
+			},
+		},
+		"Tournaments.Results": {
+			Method: "GET", Path: "/api/v1/tournaments/results", Response: "tournaments_results.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
+			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Results(v2).Take(ctx, 1) },
+			Further: func(ctx ctx, c client, n int) (any, error) {
+				return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, n)
+			},
+		},
+		"Tournaments.Open": {
+			Method: "GET", Path: "/api/v1/tournaments/open", Response: "tournaments_open.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Open(ctx) },
+		},
+		"Tournaments.Get": {
+			Method: "GET", Path: "/api/v1/tournaments/64aa10f2c3d4e5f601234999", Response: "tournament.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Get(ctx, "64aa10f2c3d4e5f601234999") },
+		},
+		"Missions.Catalogue": {
+			Method: "GET", Path: "/api/v1/missions", Response: "missions.json",
+			Call: func(ctx ctx, c client) (any, error) { return c.Missions.Catalogue(ctx) },
+		},
+	}
 }
 
 // The result is encoded again to be compared with the response: nothing of it may
 // be lost. That each member is in the right field is shown below.
 func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
-	for _, test := range operations() {
-		t.Run(test.Name, func(t *testing.T) {
+	for name, test := range operations() {
+		t.Run(name, func(t *testing.T) {
 			mock, base := httpmock.NewMockTransport(), double.Service+"/a%2Fb"
 			var sent *http.Request
 			var body []byte
@@ -146,7 +139,7 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 				return httpmock.NewBytesResponse(http.StatusOK, payload(t, test.Response)), nil
 			})
 			client := double.Connect(t, base+"/", &http.Client{Transport: mock}, horseracing.WithUserAgent("stable/3"))
-			got, err := test.Call(t.Context(), client, testdataIDs)
+			got, err := test.Call(t.Context(), client)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +148,7 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := exactJSON(t, payload(t, test.Response))
-			if test.Name == "Races.Get" { // whose response is a list of one
+			if name == "Races.Get" { // whose response is a list of one
 				want = want.([]any)[0]
 			}
 			double.Equal(t, "result", want, exactJSON(t, encoded), byNumber)
@@ -245,8 +238,6 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 		{"a single one with another id", `[{"main_race_id":6}]`, `{"_id":"6"}`, "not 6"},
 		{"a single one without an id", `[{"length":6}]`, `{"length":6}`, "another"},
 		{"several without an id", `[{"length":6},{"length":6}]`, `[{"length":6},{"length":6}]`, "damaged"},
-		{"one of several", `[{"main_race_id":4},{"main_race_id":5},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"5"}]`, "found"},
-		{"none of several", `[{"main_race_id":4},{"main_race_id":6}]`, `[{"_id":"4"},{"_id":"6"}]`, "not 6"},
 		{"an empty array", `[]`, `[]`, "not found"},
 		{"null", `null`, `null`, "not found"},
 		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":6,"places":{}}]`, `[{"_id":"3"},{"_id":"6","places":{}}]`, "not 6"},
@@ -287,14 +278,12 @@ func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
 		err       error // a sentinel that errors.Is finds, or nil for success
 	}{
 		"at once":                      {ok, 1, nil},
-		"after a reset":                {reset.Then(ok), 2, nil},
 		"after a cut body":             {cut.Then(ok), 2, nil},
 		"after a page":                 {page.Then(ok), 2, nil},
 		"after 408, 429 and 520":       {status(408).Then(status(429)).Then(status(520)).Then(ok), 4, nil},
 		"after 403 with a Retry-After": {status(403, "Retry-After: 1").Then(ok), 2, nil},
-		"resets without end":           {reset, 4, double.ErrReset},
 		"403s with a Retry-After":      {status(403, "Retry-After: 1"), 4, horseracing.ErrRateLimited},
-		"500 without end":              {status(500), 4, horseracing.ErrServer},
+		"500 without end":              {reset.Then(status(500)), 4, horseracing.ErrServer},
 		"a reset, then 401":            {reset.Then(status(401)), 2, horseracing.ErrUnauthorized},
 		"a response that is too large": {httpmock.NewStringResponder(200, strings.Repeat(" ", 2<<20)), 1, horseracing.ErrResponseTooLarge},
 	} {
@@ -367,62 +356,45 @@ func TestRetryIgnoresWhatKeepsTLSFromWorking(t *testing.T) {
 }
 
 func TestCallLeavesTheCallersHTTPClientAlone(t *testing.T) {
-	s, pool := double.Play(double.Respond(302, "", "Location: /")), &http.Transport{MaxIdleConnsPerHost: 3}
-	mine := &http.Client{Transport: s, Timeout: time.Minute,
-		CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil }}
-	c := double.Connect(t, double.Service, mine)
+	pool := &http.Transport{MaxIdleConnsPerHost: 3}
+	mine := &http.Client{Transport: pool}
+	c := double.Connect(t, double.Refused, mine, double.NoRetries())
+	double.Connect(t, double.Service, nil)
 	_, _ = double.OpenRaces(t.Context(), c), double.Register(t.Context(), c)
-	if mine.Transport != s || mine.Timeout != time.Minute || mine.CheckRedirect == nil || mine.Jar != nil {
+	if mine.Transport != pool || mine.CheckRedirect != nil || mine.Jar != nil || mine.Timeout != 0 {
 		t.Errorf("changed to %+v", mine)
 	}
-	double.Connect(t, double.Service, &http.Client{Transport: pool})
-	double.Connect(t, double.Service, nil)
 	if def := http.DefaultTransport.(*http.Transport); pool.DisableKeepAlives || pool.MaxIdleConnsPerHost != 3 || def.MaxIdleConnsPerHost != 0 || def.DisableKeepAlives {
 		t.Error("a transport was changed")
 	}
 }
 
-// The error of a call that is interrupted between two attempts names the failure of the
-// last one, and counts the requests that were sent.
-func TestCallThatIsInterruptedNamesItsLastFailure(t *testing.T) {
+// The error names the failure of the last attempt, and counts the requests that were sent.
+func TestContextThatEndsStopsACall(t *testing.T) {
 	forever := horseracing.WithRetry(horseracing.Retry{MinWait: 1000 * time.Hour, MaxWait: 1000 * time.Hour})
 	for name, test := range map[string]struct {
+		limit    time.Duration
+		call     func(context.Context, *horseracing.Client) error
 		respond  double.Step
-		opt      horseracing.Option
 		attempts int
 		text     string
 	}{
-		"in line":              {double.Respond(200, "[]"), horseracing.WithLimiter(double.WaitFunc(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })), 0, ": context deadline exceeded"},
-		"waiting, by a status": {double.Respond(503, "", "Retry-After: 3600"), forever, 1, "context deadline exceeded after status 503"},
-		"waiting, by a reset":  {double.Broken(double.ErrReset), forever, 1, "context deadline exceeded after: connection reset by peer"},
+		"before a read":         {0, double.OpenRaces, double.Respond(200, "[]"), 0, ": context deadline exceeded"},
+		"before a registration": {0, double.Register, double.Respond(200, "{}"), 0, ": context deadline exceeded"},
+		"waiting, by a status":  {time.Minute, double.OpenRaces, double.Respond(503, "", "Retry-After: 3600"), 1, "context deadline exceeded after status 503"},
+		"waiting, by a reset":   {time.Minute, double.OpenRaces, double.Broken(double.ErrReset), 1, "context deadline exceeded after: connection reset by peer"},
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			s, started := double.Play(test.respond), time.Now()
-			err := double.OpenRaces(double.Within(t, time.Minute), s.Client(t, test.opt))
+			err := test.call(double.Within(t, test.limit), s.Client(t, forever))
 			transport, ok := errors.AsType[*horseracing.TransportError](err)
-			if !ok || !strings.Contains(err.Error(), test.text) || !errors.Is(err, context.DeadlineExceeded) {
+			if !ok || !strings.Contains(err.Error(), test.text) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				t.Fatalf("got  %v\nwant %s", err, test.text)
 			}
-			if transport.Attempts != test.attempts || len(s.Requests()) != test.attempts || time.Since(started) != time.Minute {
+			if transport.Attempts != test.attempts || len(s.Requests()) != test.attempts || time.Since(started) != test.limit {
 				t.Errorf("%d attempts, %d requests in %v", transport.Attempts, len(s.Requests()), time.Since(started))
 			}
 		})
-	}
-}
-
-func TestContextThatHasEndedSendsNothing(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	s := double.Play(double.Respond(200, "[]"))
-	c := s.Client(t)
-	if _, err := c.Races.Open(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Open: %v", err)
-	}
-	if _, err := c.Races.Register(ctx, double.Entry); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		t.Errorf("Register: %v", err)
-	}
-	if n := len(s.Requests()); n != 0 {
-		t.Errorf("%d requests were sent", n)
 	}
 }
 

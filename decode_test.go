@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,12 +29,12 @@ func TestDecodeReadsAnEntryWithoutAMemberOfAnotherType(t *testing.T) {
 		`|/(main_race_id|number)$|^(/0)?/_id$|/participants/0$`)
 	index, members := regexp.MustCompile(`/\d+`), 0
 	for _, name := range []string{"Races.Results", "Races.Open", "Tournaments.Results", "Horses.Get", "Horses.OpenForBreeding", "Horses.Missions", "Missions.Catalogue"} {
-		for pointer, odd := range withOtherTypes(string(payload(t, operationOf(name).Response))) {
+		for pointer, odd := range withOtherTypes(string(payload(t, operations()[name].Response))) {
 			if name == "Races.Open" && pointer == "/0/_id" {
 				continue // no method takes it
 			}
-			var log driftLog
-			value, err := valueOf(t, name, odd.body, horseracing.WithDriftHandler(log.handle))
+			var drift []horseracing.Drift
+			value, err := valueOf(t, name, odd.body, collecting(&drift))
 			members++
 			if decisive.MatchString(pointer) {
 				if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.Field != pointer {
@@ -48,8 +47,8 @@ func TestDecodeReadsAnEntryWithoutAMemberOfAnotherType(t *testing.T) {
 				t.Errorf("%s: %s: %v, %s", name, pointer, err, diff)
 			}
 			path := strings.ReplaceAll(strings.TrimPrefix(index.ReplaceAllString(pointer, "[]"), "/"), "/", ".")
-			if len(log.all) != 1 || log.all[0].Path != path || log.all[0].Kind != horseracing.DriftWrongType {
-				t.Errorf("%s: drift of %s: %v", name, path, log.all)
+			if len(drift) != 1 || drift[0].Path != path || drift[0].Kind != horseracing.DriftWrongType {
+				t.Errorf("%s: drift of %s: %v", name, path, drift)
 			}
 		}
 	}
@@ -60,7 +59,7 @@ func TestDecodeReadsAnEntryWithoutAMemberOfAnotherType(t *testing.T) {
 
 // valueOf returns what an operation makes of a body; a listing, of its first entry.
 func valueOf(t *testing.T, operation, body string, opts ...horseracing.Option) (any, error) {
-	return operationOf(operation).once(t.Context(), responding(t, body, opts...))
+	return operations()[operation].read(t.Context(), responding(t, body, opts...), 1)
 }
 
 // otherType is a body in which one value has another type, and the body without it.
@@ -149,24 +148,6 @@ func TestDecodeRefusesADuplicateMember(t *testing.T) {
 	}
 }
 
-// reads returns every operation that reads, by name: what it decoded, or an
-// error. A paged listing is read beyond a page.
-func reads() map[string]func(context.Context, *horseracing.Client) (any, error) {
-	all := map[string]func(context.Context, *horseracing.Client) (any, error){}
-	for _, op := range operations() {
-		switch {
-		case op.Method != http.MethodGet:
-		case op.Further != nil:
-			all[op.Name] = func(ctx context.Context, c *horseracing.Client) (any, error) { return op.Further(ctx, c, 20) }
-		default:
-			all[op.Name] = func(ctx context.Context, c *horseracing.Client) (any, error) {
-				return op.Call(ctx, c, testdataIDs)
-			}
-		}
-	}
-	return all
-}
-
 // FuzzResponses gives the same bytes to every operation: each reads them or returns
 // why not, with few requests; what was read can be written and read again.
 func FuzzResponses(f *testing.F) {
@@ -185,14 +166,13 @@ func FuzzResponses(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		requests := 0
-		c := responding(t, string(body), counting(&requests), double.NoRetries(), horseracing.WithMaxResponseBytes(1<<20),
-			horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
-		for name, read := range reads() {
-			requests = 0
-			value, err := read(t.Context(), c)
-			if requests > 30 {
-				t.Errorf("%s: %d requests", name, requests)
+		s := double.Play(double.Respond(200, string(body)))
+		c := s.Client(t, double.NoRetries(), horseracing.WithMaxResponseBytes(1<<20), horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
+		for name, op := range operations() {
+			before := len(s.Requests())
+			value, err := op.read(t.Context(), c, 20) // beyond a page
+			if n := len(s.Requests()) - before; n > 30 {
+				t.Errorf("%s: %d requests", name, n)
 			}
 			if err != nil {
 				double.CheckError(t, name, err)
@@ -212,17 +192,6 @@ func FuzzResponses(f *testing.F) {
 				t.Errorf("%s: written as %s, read again and written as %s", name, written, rewritten)
 			}
 		}
-		if _, err := c.Races.Register(t.Context(), horseracing.Registration{Horse: 1, Race: 2, UserKey: "user key"}); err != nil {
-			double.CheckError(t, "register", err)
-		}
-	})
-}
-
-// counting counts the requests that pass.
-func counting(requests *int) horseracing.Option {
-	return double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-		*requests++
-		return next.RoundTrip(req)
 	})
 }
 
@@ -273,23 +242,17 @@ func TestDecodeReadsHostileResponsesInBoundedMemory(t *testing.T) {
 	}
 }
 
-// driftLog collects drift from any goroutine.
-type driftLog struct {
-	mu  sync.Mutex
-	all []horseracing.Drift
-}
-
-func (l *driftLog) handle(_ context.Context, d horseracing.Drift) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, d)
+// collecting appends all drift.
+func collecting(all *[]horseracing.Drift) horseracing.Option {
+	return horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { *all = append(*all, d) })
 }
 
 func TestDriftIsWhatTheTypesLack(t *testing.T) {
-	for _, op := range operations() { // the documented responses have none
-		_, _ = op.once(t.Context(), responding(t, string(payload(t, op.Response)), horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) {
-			t.Errorf("%s: %+v", op.Name, d)
-		})))
+	for name, op := range operations() { // the documented responses have none
+		var drift []horseracing.Drift
+		if _, err := op.read(t.Context(), responding(t, string(payload(t, op.Response)), collecting(&drift)), 1); err != nil || len(drift) > 0 {
+			t.Errorf("%s: %+v, %v", name, drift, err)
+		}
 	}
 	for _, test := range []struct {
 		operation, old, new string // in the documented response
@@ -306,17 +269,17 @@ func TestDriftIsWhatTheTypesLack(t *testing.T) {
 		{"Horses.Owned", `"tier"`, `"for user \"k\u0065y\" <1>":1,"tier"`, []string{"[].for [redacted]"}},
 		{"Tournaments.Get", `"tier"`, `"sponsor":"x","tier"`, []string{"sponsor"}},
 	} {
-		body := string(payload(t, operationOf(test.operation).Response))
+		body := string(payload(t, operations()[test.operation].Response))
 		if !strings.Contains(body, test.old) {
 			t.Fatalf("%s: no %s", test.operation, test.old)
 		}
-		var log driftLog
-		c := responding(t, strings.Replace(body, test.old, test.new, 1), horseracing.WithDriftHandler(log.handle), horseracing.WithSkipHandler(func(context.Context, error) {}))
+		var drift []horseracing.Drift
+		c := responding(t, strings.Replace(body, test.old, test.new, 1), collecting(&drift), horseracing.WithSkipHandler(func(context.Context, error) {}))
 		for range 2 { // reported once
-			_, _ = operationOf(test.operation).once(t.Context(), c)
+			_, _ = operations()[test.operation].read(t.Context(), c, 1)
 		}
 		var paths []string
-		for _, d := range log.all {
+		for _, d := range drift {
 			if d.Kind == horseracing.DriftUnknownField {
 				paths = append(paths, d.Path)
 			}
@@ -346,11 +309,11 @@ func TestDriftIsBoundedIfNamesAreData(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&members, `"%d-%s":1,`, i, strings.Repeat("n", 300))
 	}
-	var log driftLog
-	if _, err := responding(t, "{"+members.String()+`"number":7}`, horseracing.WithDriftHandler(log.handle)).Horses.Get(t.Context(), 7); err != nil {
+	var drift []horseracing.Drift
+	if _, err := responding(t, "{"+members.String()+`"number":7}`, collecting(&drift)).Horses.Get(t.Context(), 7); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(log.all); n != 100 || len(log.all[0].Path) > 210 {
-		t.Errorf("%d reports, want 100; a path of %d bytes", n, len(log.all[0].Path))
+	if n := len(drift); n != 100 || len(drift[0].Path) > 210 {
+		t.Errorf("%d reports, want 100; a path of %d bytes", n, len(drift[0].Path))
 	}
 }

@@ -146,12 +146,13 @@ func firstError[T any](all iter.Seq2[T, error]) error {
 func TestAKeyForANumberIsRedacted(t *testing.T) {
 	const digits, key = "1234567890123456", 1234567890123456
 	var none context.Context
-	for name, body := range map[string]string{
-		"another race":       `[{"main_race_id":` + digits + `,"start_time":1,"participants":[]}]`,
-		"an unreadable race": `[{"main_race_id":1},{"main_race_id":` + digits + `,"start_time":"x"}]`,
-		"an error object":    `{"error":{"message":"no race ` + digits + `","code":` + digits + `}}`,
+	for name, step := range map[string]double.Step{
+		"another race":       double.Respond(200, `[{"main_race_id":`+digits+`,"start_time":1,"participants":[]}]`),
+		"an unreadable race": double.Respond(200, `[{"main_race_id":1},{"main_race_id":`+digits+`,"start_time":"x"}]`),
+		"an error object":    double.Respond(200, `{"error":{"message":"no race `+digits+`","code":`+digits+`}}`),
+		"a redirect":         double.Respond(307, "", "Location: https://"+digits+".new.test"),
 	} {
-		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(double.Respond(200, body))}))
+		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(step)}))
 		if err != nil {
 			t.Fatal(err)
 		}
