@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,19 +77,6 @@ func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 	double.Equal(t, "failure", want, r)
 	c.Horses.Get(t.Context(), -5, capture)
 	double.Equal(t, "no request", horseracing.Response{}, r)
-}
-
-func TestWithUserKeysRedactsThemOnEveryCall(t *testing.T) {
-	for _, test := range []struct {
-		opts  []horseracing.Option
-		shown bool
-	}{{nil, true}, {[]horseracing.Option{horseracing.WithUserKeys("", double.UserKey)}, false}} {
-		s := double.Play(double.Respond(400, "not "+double.UserKey))
-		_, err := s.Client(t, test.opts...).Races.Open(t.Context())
-		if err == nil || strings.Contains(err.Error(), double.UserKey) != test.shown {
-			t.Errorf("%d options: %v", len(test.opts), err)
-		}
-	}
 }
 
 func TestWithTransportWrapperIsMadeOnceAroundTheOnesBefore(t *testing.T) {
@@ -173,88 +158,54 @@ func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	}
 }
 
-// one is a limiter that lets one request go at a time, when the test says so.
-type one chan struct{}
-
-func (o one) Wait(ctx context.Context) error {
-	select {
-	case <-o:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(200, "[]"))
-		limiter := make(one)
-		c := s.Client(t, horseracing.WithLimiter(limiter))
-		var calls sync.WaitGroup
-		calls.Go(func() { _, _ = c.Races.Open(t.Context(), horseracing.AsBackground()) })
+		s, turn := double.Play(double.Respond(200, "[]")), make(chan bool)
+		c := s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error { <-turn; return nil })))
+		go c.Races.Open(t.Context(), horseracing.AsBackground())
 		synctest.Wait()
-		calls.Go(func() { _, _ = c.Horses.OpenForBreeding(t.Context()) })
-		synctest.Wait()
-		for range 2 {
-			limiter <- struct{}{}
+		go c.Horses.OpenForBreeding(t.Context())
+		for i, want := range []string{"/api/v1/horses/breeding/open", "/api/v1/races/open"} {
 			synctest.Wait()
-		}
-		calls.Wait()
-		var paths []string
-		for _, r := range s.Requests() {
-			paths = append(paths, r.Request.URL.Path)
-		}
-		if want := []string{"/api/v1/horses/breeding/open", "/api/v1/races/open"}; !slices.Equal(paths, want) {
-			t.Errorf("sent %v", paths)
+			turn <- true
+			synctest.Wait()
+			if got := s.Requests()[i].Request.URL.Path; got != want {
+				t.Errorf("sent %s, want %s", got, want)
+			}
 		}
 	})
 }
 
+// It runs with the turn of the call, and has all the time it needs.
 func TestOnSendIsCalledOnceInOrderBeforeTheFirstAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []string
-		event := func(name string, err error) horseracing.CallOption {
-			return horseracing.OnSend(func() error { events = append(events, name); return err })
+		does := func(name string, do func() error) horseracing.CallOption {
+			return horseracing.OnSend(func() error { events = append(events, name); return do() })
 		}
-		s := double.Play(func(*http.Request) (*http.Response, error) {
+		turn := func(context.Context) error { events = append(events, "turn"); return nil }
+		c := double.Play(func(*http.Request) (*http.Response, error) {
 			events = append(events, "sent")
 			return double.Respond(429, "")(nil)
-		})
-		c, full := s.Client(t), errors.New("the disk is full")
-		_, err := c.Races.Register(t.Context(), double.Entry, event("first", nil), event("second", nil))
-		if want := "first second sent sent sent sent"; strings.Join(events, " ") != want || !errors.Is(err, horseracing.ErrRateLimited) {
-			t.Errorf("%v, %v", events, err)
-		}
-		events = nil
-		time.Sleep(time.Hour)
-		err = c.Do(t.Context(), http.MethodPost, "/api/v9/thing", nil, nil, event("first", full), event("second", nil))
-		if len(events) != 1 || !errors.Is(err, full) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("one that fails: %v, %v", events, err)
-		}
-	})
-}
-
-func TestOnSendRunsWithTheTurnOfTheCallAndWithoutATimeLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(200, "{}"))
-		c := s.Client(t, horseracing.WithRateLimit(0.1, 1), horseracing.WithAttemptTimeout(time.Second))
-		began, ctx := time.Now(), t.Context()
-		register := func(record func() error) error {
-			_, err := c.Races.Register(ctx, double.Entry, horseracing.OnSend(record))
-			return err
-		}
-		if err := register(func() error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		if err := register(func() error { time.Sleep(time.Minute); return nil }); err != nil || time.Since(began) != 70*time.Second {
-			t.Errorf("after %v: %v", time.Since(began), err)
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		if err := register(func() error { cancel(); return nil }); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("canceled within: %v", err)
-		}
-		if n := len(s.Requests()); n != 2 {
-			t.Errorf("%d were sent", n)
+		}).Client(t, horseracing.WithAttemptTimeout(time.Second), horseracing.WithLimiter(double.WaitFunc(turn)))
+		ctx, cancel := context.WithCancel(t.Context())
+		full := errors.New("the disk is full")
+		second := does("second", func() error { return nil })
+		for _, test := range []struct {
+			first  func() error
+			events string
+			err    error
+		}{
+			{func() error { time.Sleep(time.Minute); return nil }, "turn first second sent turn sent turn sent turn sent", horseracing.ErrRateLimited},
+			{func() error { return full }, "turn first", full},
+			{func() error { cancel(); return nil }, "turn first second", context.Canceled},
+		} {
+			events = nil
+			_, err := c.Races.Register(ctx, double.Entry, does("first", test.first), second)
+			if got := strings.Join(events, " "); got != test.events || !errors.Is(err, test.err) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+				t.Errorf("%s: %v; want %s: %v", got, err, test.events, test.err)
+			}
+			time.Sleep(time.Hour)
 		}
 	})
 }
@@ -281,24 +232,6 @@ func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	})
 }
 
-func TestWithLimiterErrorEndsTheCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"a read": double.OpenRaces, "a registration": double.Register} {
-			s, waits := double.Play(double.Respond(429, "")), 0
-			failing := double.WaitFunc(func(context.Context) error {
-				if waits++; waits == 1 {
-					return nil
-				}
-				return double.ErrReset
-			})
-			err := call(t.Context(), s.Client(t, horseracing.WithLimiter(failing)))
-			if !errors.Is(err, double.ErrReset) || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
-				t.Errorf("%s: %d requests, %v", name, len(s.Requests()), err)
-			}
-		}
-	})
-}
-
 func TestWithRateLimitSpacesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := double.Play(double.Respond(200, "[]"))
@@ -317,19 +250,25 @@ func TestWithRateLimitSpacesRequests(t *testing.T) {
 	})
 }
 
-func TestWithLimiterThatPanicsOrEndsItsGoroutineFailsOneCall(t *testing.T) {
-	for name, fail := range map[string]func(){"panics": func() { panic("limiter") }, "ends its goroutine": runtime.Goexit} {
+// It fails before the second attempt, and the service refused the first.
+func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"an error":                 func() error { return double.ErrReset },
+		"a panic":                  func() error { panic("limiter") },
+		"the end of its goroutine": func() error { runtime.Goexit(); return nil },
+	} {
 		double.Run(t, name, func(t *testing.T) {
-			s, waits := double.Play(double.Respond(200, "[]")), 0
+			s, waits := double.Play(double.Respond(429, ""), double.Respond(200, "[]")), 0
 			c := s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error {
-				if waits++; waits == 1 {
-					fail()
+				if waits++; waits == 2 {
+					return fail()
 				}
 				return nil
 			})))
 			ctx := double.Within(t, time.Minute)
-			first, second := double.OpenRaces(ctx, c), double.OpenRaces(ctx, c)
-			if _, ok := errors.AsType[*horseracing.TransportError](first); !ok || second != nil || len(s.Requests()) != 1 {
+			first, second := double.Register(ctx, c), double.OpenRaces(ctx, c)
+			_, ok := errors.AsType[*horseracing.TransportError](first)
+			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) || second != nil || len(s.Requests()) != 2 {
 				t.Errorf("%v, then %v, after %d requests", first, second, len(s.Requests()))
 			}
 		})

@@ -94,7 +94,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 			var logged bytes.Buffer
 			log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			c := double.Play(s).Client(t, horseracing.WithLogger(log))
-			told := double.Play(s).Client(t, horseracing.WithLogger(log), horseracing.WithUserKeys(double.UserKey)) // which no request has
+			told := double.Play(s).Client(t, horseracing.WithLogger(log), horseracing.WithUserKeys("", double.UserKey)) // which no request has
 			var response horseracing.Response
 			capture := horseracing.CaptureResponse(&response)
 			type nested struct{ Deep []horseracing.UserKey }
