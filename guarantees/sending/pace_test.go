@@ -66,37 +66,30 @@ func TestARegistrationWaitsOutA503(t *testing.T) {
 
 // TestNobodyQueuesBehindACrawl: a registration, and a read, take two slots at most.
 func TestNobodyQueuesBehindACrawl(t *testing.T) {
-	for name, setup := range map[string]struct {
-		limit []horseracingtest.RequestLimit
-		opts  []horseracing.Option
-	}{
-		"of the service":   {[]horseracingtest.RequestLimit{{PerSecond: 2, Burst: 2}}, nil},
-		"of WithRateLimit": {nil, []horseracing.Option{horseracing.WithRateLimit(2, 1)}},
-	} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			c := fake.Client(setup.opts...)
-			ctx, cancel := context.WithCancel(t.Context())
-			var crawl sync.WaitGroup
-			crawl.Go(func() {
-				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 32}).All(ctx) {
-					if err != nil && ctx.Err() == nil {
-						t.Error(err)
-					}
+	limit := horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 2, Burst: 2})
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		c := fake.Client()
+		ctx, cancel := context.WithCancel(t.Context())
+		var crawl sync.WaitGroup
+		crawl.Go(func() {
+			for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: 32}).All(ctx) {
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
 				}
-			})
-			time.Sleep(time.Minute + 130*time.Millisecond)
-			for name, call := range map[string]func(context.Context, *horseracing.Client) error{"Open": double.OpenRaces, "Register": double.Register} {
-				started := time.Now()
-				call(ctx, c) // what comes of it is no matter here
-				if took := time.Since(started); took > 1100*time.Millisecond {
-					t.Errorf("%s took %v behind a crawl", name, took)
-				}
-				time.Sleep(7 * time.Second)
 			}
-			cancel()
-			crawl.Wait()
-		}, horseracingtest.WithHistory(5000), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(setup.limit...))
-	}
+		})
+		time.Sleep(time.Minute + 130*time.Millisecond)
+		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"Open": double.OpenRaces, "Register": double.Register} {
+			started := time.Now()
+			call(ctx, c) // what comes of it is no matter here
+			if took := time.Since(started); took > 1100*time.Millisecond {
+				t.Errorf("%s took %v behind a crawl", name, took)
+			}
+			time.Sleep(7 * time.Second)
+		}
+		cancel()
+		crawl.Wait()
+	}, horseracingtest.WithHistory(5000), horseracingtest.WithSchedule(0), limit)
 }
 
 // TestCtrlCEndsEveryWait at once.

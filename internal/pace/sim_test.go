@@ -225,22 +225,19 @@ func (c *caller) pump() {
 			}
 			return
 		}
-		c.pace.Send(c.now, t)
-		c.send(t, c.now)
+		sent := c.now
+		c.pace.Send(sent, t)
+		c.respond(c.world, t.routeName, func(outcome Outcome, retryAfter time.Duration) {
+			if outcome == Accepted {
+				c.accepted[t.routeName]++
+			}
+			c.pace.Report(c.now, t, outcome, holds(retryAfter))
+			done := c.calls[t]
+			delete(c.calls, t)
+			done(sent)
+			c.pump()
+		})
 	}
-}
-
-func (c *caller) send(t *Waiter, sent time.Time) {
-	c.respond(c.world, t.routeName, func(outcome Outcome, retryAfter time.Duration) {
-		if outcome == Accepted {
-			c.accepted[t.routeName]++
-		}
-		c.pace.Report(c.now, t, outcome, holds(retryAfter))
-		done := c.calls[t]
-		delete(c.calls, t)
-		done(sent)
-		c.pump()
-	})
 }
 
 // every calls the route at each interval, unless the last call is still in progress. It

@@ -16,28 +16,6 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// One a second is accepted, and all pages of a walk wait until they are.
-func TestAPageWaitsUntilItIsAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var last time.Time
-		c := newClient(func(*http.Request) (*http.Response, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if time.Since(last) < time.Second {
-				return respond(http.StatusTooManyRequests), nil
-			}
-			last = time.Now()
-			return respond(http.StatusOK), nil
-		})
-		requestPages(t.Context(), c, 40, func(r *Record) {
-			if r.Status != http.StatusOK {
-				t.Errorf("status %d: %v", r.Status, r.Err)
-			}
-		})
-	})
-}
-
 // The wait ends with the context, and is logged after five seconds and once a minute, for all
 // pages together; then that it is over.
 func TestALongWaitIsLoggedOnceAMinute(t *testing.T) {

@@ -75,59 +75,46 @@ type try struct {
 	tokens  int // left
 }
 
-func TestPolicyOfACall(t *testing.T) {
-	ms, second := func(n int) waits { return waits{0, time.Duration(n) * time.Millisecond} }, time.Second
+// A walk's refusals are the scheduler's, and its failures cost a token each.
+func TestPolicyOfACallAndOfAWalk(t *testing.T) {
+	none, ms, second := waits{}, func(n int) waits { return waits{0, time.Duration(n) * time.Millisecond} }, time.Second
+	unsent := Attempt{Err: errReset, Unsent: true}
 	for name, test := range map[string]struct {
-		method string
-		tokens int // at first
+		method string // WALK is a GET for a walk
+		tokens int    // at first
 		tries  []try
 	}{
-		"a success earns a token":          {"GET", 100, []try{{status(200), false, waits{}, 101}}},
-		"a full bucket earns nothing":      {"GET", 500, []try{{status(200), false, waits{}, 500}}},
-		"a success refunds its retries":    {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(502), true, ms(400), 490}, {status(200), false, waits{}, 500}}},
-		"Max retries":                      {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(500), true, ms(400), 490}, {status(500), true, ms(800), 485}, {status(500), false, waits{}, 485}}},
-		"the last tokens":                  {"GET", 9, []try{{failure(errReset), true, ms(200), 4}, {failure(errReset), false, waits{}, 4}}},
-		"a refusal costs nothing":          {"GET", 0, []try{{status(429), true, waits{}, 0}, {status(429), true, waits{}, 0}, {status(200), false, waits{}, 1}}},
-		"a Retry-After is the scheduler's": {"GET", 500, []try{{status(403).after(5 * second), true, waits{}, 500}, {status(503).after(15*second + 1), true, waits{}, 500}}},
+		"a success earns a token":          {"GET", 100, []try{{status(200), false, none, 101}}},
+		"a full bucket earns nothing":      {"GET", 500, []try{{status(200), false, none, 500}}},
+		"a success refunds its retries":    {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(502), true, ms(400), 490}, {status(200), false, none, 500}}},
+		"Max retries":                      {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(500), true, ms(400), 490}, {status(500), true, ms(800), 485}, {status(500), false, none, 485}}},
+		"the last tokens":                  {"GET", 9, []try{{failure(errReset), true, ms(200), 4}, {failure(errReset), false, none, 4}}},
+		"a refusal costs nothing":          {"GET", 0, []try{{status(429), true, none, 0}, {status(429), true, none, 0}, {status(200), false, none, 1}}},
+		"a Retry-After is the scheduler's": {"GET", 500, []try{{status(403).after(5 * second), true, none, 500}, {status(503).after(15*second + 1), true, none, 500}}},
 		"a 500 may have one":               {"GET", 500, []try{{status(500).after(3 * second), true, waits{3 * second, 3300 * time.Millisecond}, 495}}},
-		"a write that failed earns no":     {"POST", 100, []try{{status(503).after(second), false, waits{}, 100}}},
-		"a write without a connection":     {"POST", 500, []try{{Attempt{Err: errReset, Unsent: true}, true, ms(200), 495}, {status(200), false, waits{}, 500}}},
+		"a write that failed earns no":     {"POST", 100, []try{{status(503).after(second), false, none, 100}}},
+		"a write without a connection":     {"POST", 500, []try{{unsent, true, ms(200), 495}, {status(200), false, none, 500}}},
 		"a write that was refused by pace": {"POST", 500, []try{{status(429), true, ms(200), 500}}},
+		"a walk's refusals, then a failure": {"WALK", 5, []try{
+			{status(429), true, none, 5}, {status(403).after(time.Hour), true, none, 5}, {status(429), true, none, 5},
+			{status(429), true, none, 5}, {status(500), true, ms(200), 4},
+		}},
+		"a walk's failure that names a wait": {"WALK", 5, []try{{status(502).after(10 * time.Minute), true, waits{usual.MaxWait, usual.MaxWait * 11 / 10}, 4}}},
+		"a walk's failures":                  {"WALK", 5, []try{{status(500), true, ms(200), 4}, {status(500), true, ms(400), 3}, {status(200), false, none, 5}}},
+		"a walk's failure that is for good":  {"WALK", 5, []try{{failure(tooLarge(1)), false, none, 5}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := &policy{logger: slog.New(slog.DiscardHandler), tokens: test.tokens}
-			playOn(t, p, &Record{Request: request(test.method)}, test.tries)
-		})
-	}
-}
-
-// playOn gives the policy one attempt after another.
-func playOn(t *testing.T, p *policy, r *Record, tries []try) {
-	t.Helper()
-	for i, try := range tries {
-		r.begin()
-		r.Attempt = try.Attempt
-		retried := p.shouldRetry(context.WithValue(t.Context(), recordKey{}, r))
-		if retried != try.retried || r.wait < try.waits.least || r.wait > try.waits.most || p.tokens != try.tokens {
-			t.Errorf("attempt %d: retried %v after %v, %d tokens left; want %+v", i+1, retried, r.wait, p.tokens, try)
+		p, r := &policy{logger: slog.New(slog.DiscardHandler), tokens: test.tokens}, &Record{Request: request(test.method)}
+		if test.method == "WALK" {
+			r.Method, r.Patient = http.MethodGet, true
 		}
-	}
-}
-
-// The scheduler waits after the refusals of a walk; a failure is retried like that of any call.
-func TestPolicyOfAWalkDoesNotCountRefusals(t *testing.T) {
-	none, first, second := waits{}, waits{0, usual.MinWait}, waits{0, 2 * usual.MinWait}
-	for name, tries := range map[string][]try{
-		"refusals, then a failure":    {{status(429), true, none, 5}, {status(403).after(time.Hour), true, none, 5}, {status(429), true, none, 5}, {status(500), true, first, 4}},
-		"a failure that names a wait": {{status(502).after(10 * time.Minute), true, waits{usual.MaxWait, usual.MaxWait * 11 / 10}, 4}},
-		"failures cost a token each":  {{status(500), true, first, 4}, {status(500), true, second, 3}, {status(200), false, second, 5}},
-		"a failure that is for good":  {{failure(tooLarge(1)), false, none, 5}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := &Record{Request: request(http.MethodGet)}
-			r.Patient = true
-			playOn(t, &policy{logger: slog.New(slog.DiscardHandler), tokens: retryCost}, r, tries)
-		})
+		for i, try := range test.tries {
+			r.begin()
+			r.Attempt = try.Attempt
+			retried := p.shouldRetry(context.WithValue(t.Context(), recordKey{}, r))
+			if retried != try.retried || r.wait < try.waits.least || r.wait > try.waits.most || p.tokens != try.tokens {
+				t.Errorf("%s, attempt %d: retried %v after %v, %d tokens left; want %+v", name, i+1, retried, r.wait, p.tokens, try)
+			}
+		}
 	}
 }
 
