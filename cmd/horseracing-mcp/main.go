@@ -96,7 +96,7 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	case pays && !filepath.IsAbs(set.path):
 		err = fmt.Errorf("--ledger %q must be an absolute path: a relative one is another ledger in each working folder", set.path)
 	case pays && set.demo:
-		err = errors.New("--demo is another service at each start, so it cannot have a ledger")
+		err = errors.New("the registrations of --demo are lost when the program ends, so it cannot have a ledger")
 	}
 	return set, err
 }

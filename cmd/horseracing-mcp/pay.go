@@ -49,7 +49,7 @@ type planArgs struct {
 type planned struct {
 	stamp
 	Plan    string   `json:"plan,omitempty" jsonschema:"pass it to register; absent if something prevents it"`
-	Against []string `json:"against" jsonschema:"why register would refuse it now; empty if it fits"`
+	Against []string `json:"against" jsonschema:"why register would refuse it now; empty if nothing prevents it"`
 	Fee     amount   `json:"fee"`
 	remainder
 }
@@ -95,7 +95,7 @@ type registered struct {
 func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in registerArgs) (out registered, err error) {
 	known, isOurs := s.plans.Load(in.Plan)
 	if !isOurs {
-		return out, coded("plan_again: nothing was sent: this run of the program has not made this plan; plan again with plan_registration, and pass its plan unchanged")
+		return out, coded("plan_again: nothing was sent: the plan was not made since this program was started; make a new one with plan_registration, and pass it unchanged")
 	}
 	p := known.(plan)
 	seen, err := p.Look(ctx)
@@ -186,9 +186,9 @@ func (s *server) confirmed(req *mcp.CallToolRequest, words string) error {
 
 type settled struct {
 	stamp
-	Settled []entryView `json:"settled" jsonschema:"whose outcome is known now"`
-	Unknown []entryView `json:"unknown" jsonschema:"whose outcome is still unknown, perhaps paid"`
-	Until   string      `json:"until,omitempty" jsonschema:"call settle again at this time, not before; if it is absent, only the person can decide what is unknown"`
+	Settled []entryView `json:"settled" jsonschema:"the registrations whose outcome is known now"`
+	Unknown []entryView `json:"unknown" jsonschema:"the registrations whose outcome is still unknown; their fees are perhaps paid"`
+	Until   string      `json:"until,omitempty" jsonschema:"call settle again at this time, not before; if it is absent, only the person can find out what is unknown"`
 	Note    string      `json:"note,omitempty" jsonschema:"why they are unknown"`
 }
 

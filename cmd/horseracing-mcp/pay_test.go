@@ -118,7 +118,7 @@ func TestWhatIsNotAllowedOrHasChangedIsRefused(t *testing.T) {
 		"another horse":               {set: func(l *settings) { l.horses = []horseracing.HorseNumber{2, 3} }, want: "does not allow this horse"},
 		"the fee is lower now":        {change: func(r *horseracing.Race) { r.EntryFee = *tokens(t, "1") }, want: "the fee is now 1 tokens"},
 		"it was entered by hand":      {change: func(r *horseracing.Race) { r.Participants = []horseracing.RaceParticipant{{Number: 1}} }, want: "already in it"},
-		"there is no fee, by mistake": {change: func(r *horseracing.Race) { r.EntryFee = horseracing.BigInt{} }, want: "is not positive"},
+		"there is no fee, by mistake": {change: func(r *horseracing.Race) { r.EntryFee = horseracing.BigInt{} }, want: "it is zero"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake(t, horseracingtest.WithInMemory())

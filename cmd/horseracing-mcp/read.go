@@ -67,7 +67,7 @@ type openArgs struct {
 	Horse  horseracing.HorseNumber `json:"horse,omitempty" jsonschema:"only races that the horse with this number may enter now"`
 	Level  int                     `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
 	MaxFee string                  `json:"max_fee,omitempty" jsonschema:"only races whose fee is this or less, in tokens (not units), such as 2.5"`
-	Closed bool                    `json:"closed,omitempty" jsonschema:"also listed races whose registration has closed"`
+	Closed bool                    `json:"closed,omitempty" jsonschema:"whether to add listed races whose registration has closed"`
 	listArgs
 }
 
@@ -126,7 +126,7 @@ func (s *server) race(ctx context.Context, _ *mcp.CallToolRequest, in raceArgs) 
 type resultsArgs struct {
 	Tier   horseracing.TierID `json:"tier,omitempty" jsonschema:"the number of a tier; 5 is Omega; default 5 for finished ones, all for open ones"`
 	Since  string             `json:"since,omitempty" jsonschema:"only those that start at this time or later, as in 2026-01-31 or 2026-01-31T12:00:00Z; default the whole history"`
-	Cursor string             `json:"cursor,omitempty" jsonschema:"of the result before, to read on; with it, tier and since are not needed"`
+	Cursor string             `json:"cursor,omitempty" jsonschema:"the cursor of the result before, to read on; with it, tier and since are not needed"`
 	listArgs
 }
 

@@ -16,7 +16,7 @@ const tokenPlaces = 18
 
 type amount struct {
 	Tokens string `json:"tokens" jsonschema:"in tokens, if a token has 18 decimal places, which is undocumented"`
-	Units  string `json:"units" jsonschema:"the integer of the service"`
+	Units  string `json:"units" jsonschema:"the integer that the service sent"`
 }
 
 func amountOf(n horseracing.BigInt) amount { return amount{n.FormatUnits(tokenPlaces), n.String()} }
@@ -32,7 +32,7 @@ type raceView struct {
 	Closes     string                    `json:"closes,omitempty" jsonschema:"when registration closes"`
 	Enterable  bool                      `json:"enterable" jsonschema:"registration is open and a place is free"`
 	Fee        amount                    `json:"fee"`
-	Prizes     []amount                  `json:"prizes,omitempty" jsonschema:"for the places in order"`
+	Prizes     []amount                  `json:"prizes,omitempty" jsonschema:"one for each place, the first place first"`
 	Places     int                       `json:"places"`
 	FreePlaces int                       `json:"free_places"`
 	MinLevel   int                       `json:"min_level,omitempty"`

@@ -48,7 +48,7 @@ func (p *program) printReport(ctx context.Context, report *doctor.Report, isMark
 		err = report.WriteText(p.stdout, p.width, "", p.verbose)
 	}
 	if broken := report.Broken(); err == nil && broken > 0 {
-		err = fmt.Errorf("%d findings are about something that does not work", broken)
+		err = fmt.Errorf("%d of the checks show that something does not work", broken)
 	}
 	if err == nil && report.Interrupted {
 		err = ctx.Err()

@@ -173,7 +173,7 @@ var withFlags = strings.NewReplacer(
 	"; WithAttemptTimeout sets how long an attempt may take", "",
 	" (WithMaxResponseBytes)", "",
 	"; WithFreeRaces allows it", "",
-	"call Settle, or Decide if you know the outcome", "horseracing ledger FILE --settle determines it",
+	"call Settle, or Decide if you know the outcome", "horseracing ledger FILE --settle finds it out",
 )
 
 // explain returns the error's own text, except for the two things that go wrong

@@ -35,7 +35,7 @@ func (p *program) fakeCommand() *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
-	flags.StringVar(&o.history, "history", "", "open the finished races in this `FILE` again, one JSON line each, as the command results prints them")
+	flags.StringVar(&o.history, "history", "", "run the finished races in this `FILE` again, one JSON line each, as the command results prints them")
 	flags.Uint64Var(&o.seed, "seed", 1, "the same `SEED` gives the same horses, races and keys")
 	flags.IntVar(&o.races, "races", 2000, "how many finished `RACES` there are before the start, at most 20000")
 	flags.DurationVar(&o.latency, "latency", 0, "let every response wait this `TIME`, like 20ms")

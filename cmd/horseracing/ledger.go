@@ -41,7 +41,7 @@ func (p *program) ledgerCommand() *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today (in UTC), and by state")
-	flags.BoolVar(&o.settle, "settle", false, "read the races whose outcome is unknown, once")
+	flags.BoolVar(&o.settle, "settle", false, "read once the races of registrations whose outcome is unknown, and record the outcomes")
 	flags.StringVar(&o.decide, "decide", "", "record that the unknown outcome is `entered|absent`")
 	flags.Int64Var(&o.horse, "horse", 0, "with --decide, the `NUMBER` of the horse")
 	flags.Int64Var(&o.race, "race", 0, "with --decide, the main_race_id, a `NUMBER`")

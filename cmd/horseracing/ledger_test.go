@@ -79,7 +79,7 @@ func TestARegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
 	if got := run(t, environment(fake), append(args, "--race", "8", "--yes")...); got.status != 0 || !strings.Contains(got.stdout, "entered") {
 		t.Errorf("another race, which lists the horse at once: %+v", got)
 	}
-	want := "horseracing register: the outcome of an earlier registration is unknown, its fee may be paid: --yes settles it\n"
+	want := "horseracing register: the outcome of an earlier registration is unknown, so its fee may be paid: run the command with --yes to find out\n"
 	if got := run(t, environment(fake), args...); got.status != 7 || got.stderr != want {
 		t.Errorf("a dry run: %+v", got)
 	}

@@ -41,7 +41,7 @@ func listingFlags(c *cobra.Command, name string) *listingOptions {
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
 	flags.IntVarP(&o.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
-	flags.IntVar(&o.concurrency, "concurrency", 4, "the most `REQUESTS` in flight at once; if it is not set, -n lowers it to one for each hundred entries")
+	flags.IntVar(&o.concurrency, "concurrency", 4, "send at most this many `REQUESTS` at once; by default fewer if -n is small")
 	fileFlag(flags, &o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
 	flags.BoolVar(&o.withCursor, "with-cursor", false, "with --cursor or --follow, add to each JSON line the position after it")
 	flags.BoolVar(&o.follow, "follow", false, "wait for "+name+"s to finish, and print them as they appear")
@@ -71,7 +71,7 @@ func (o *listingOptions) check(p *program) error {
 	case o.out != "" && p.asTable:
 		return usageError("--table and -o exclude each other")
 	case o.withCursor && o.isKept() && !p.printsJSON():
-		return usageError("--with-cursor is for JSON, and --table is not")
+		return usageError("--with-cursor and --table exclude each other: a cursor is in a line of JSON")
 	case !o.isKept() && o.withCursor:
 		return usageError("--with-cursor needs --cursor or --follow")
 	case !o.follow:

@@ -75,7 +75,7 @@ func (p *program) rootCommand() *cobra.Command {
 	root.SetVersionTemplate(versionLine())
 	root.SetOut(p.stdout)
 	flags := root.PersistentFlags()
-	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default unless it goes to a terminal), and errors as JSON")
+	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default if the output does not go to a terminal), and errors as JSON")
 	flags.BoolVar(&p.asTable, "table", false, "print a table (the default on a terminal)")
 	flags.BoolVarP(&p.verbose, "verbose", "v", false, "log every request to standard error")
 	root.MarkFlagsMutuallyExclusive("json", "table")

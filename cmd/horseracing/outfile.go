@@ -223,7 +223,7 @@ func (f *outFile) wholeLines(tail []byte, begin int64) ([]byte, error) {
 }
 
 func (f *outFile) isOther(format string, args ...any) error {
-	return fmt.Errorf("%s is not a file of -o, and was not changed: it has "+format, append([]any{f.file.Name()}, args...)...)
+	return fmt.Errorf("%s was not written by -o, so it is not changed: it has "+format, append([]any{f.file.Name()}, args...)...)
 }
 
 // append appends a line, unless something else has replaced or changed the file: what is

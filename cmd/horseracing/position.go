@@ -78,7 +78,7 @@ func (c *position) read(p *program) error {
 		err = errors.New("it has no cursor")
 	}
 	if err != nil {
-		return fmt.Errorf("%s does not hold a position, or is damaged: restore it, or remove it to begin anew (%w)", c.path, err)
+		return fmt.Errorf("%s does not hold a position, or is damaged: restore it, or remove it to start from the beginning (%w)", c.path, err)
 	}
 	if err := stored.check(c.origin, c.path); err != nil {
 		return err

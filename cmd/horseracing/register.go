@@ -117,9 +117,9 @@ func register(ctx context.Context, e enter.Entry) (ledger.Entry, error) {
 		entry.Note = "entered before: nothing was sent now"
 		return entry, nil
 	case entry.State == ledger.Entered && err != nil:
-		return entry, fmt.Errorf("%w for the ledger, which could not record that the fee is paid; run the same command again to settle it: %w", horseracing.ErrOutcomeUnknown, err)
+		return entry, fmt.Errorf("%w in the ledger: the fee is paid, but the ledger could not record it; run the same command again to record it: %w", horseracing.ErrOutcomeUnknown, err)
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		return entry, fmt.Errorf("the fee may be paid: run the same command again to settle it, or horseracing ledger FILE --decide if you know the outcome\n%w", err)
+		return entry, fmt.Errorf("the fee may be paid: run the same command again to find out, or horseracing ledger FILE --decide if you know the outcome\n%w", err)
 	case entry.State == ledger.Absent:
 		return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
 	}
@@ -163,10 +163,10 @@ func (p *program) dryRun(ctx context.Context, e enter.Entry, o registerOptions) 
 	case err != nil:
 		return err
 	case errors.Is(against, ledger.ErrEntered):
-		p.say("the ledger has it as entered: there is nothing to do")
+		p.say("according to the ledger the horse is entered and the fee is paid: there is nothing to do")
 		return nil
 	case errors.Is(against, ledger.ErrUnsettled):
-		return fmt.Errorf("%w, its fee may be paid: --yes settles it", ledger.ErrUnsettled)
+		return fmt.Errorf("%w, so its fee may be paid: run the command with --yes to find out", ledger.ErrUnsettled)
 	case against != nil:
 		return unpaid(against)
 	}

@@ -104,7 +104,7 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 // reportDrift prints once that a member could not be read.
 func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
 	if d.Kind == horseracing.DriftWrongType {
-		p.say(fmt.Sprintf("%s: %s is not of the documented type, and taken for zero", d.Route, d.Path))
+		p.say(fmt.Sprintf("%s: %s is not of the documented type, so it counts as zero", d.Route, d.Path))
 	}
 }
 

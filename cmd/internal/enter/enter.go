@@ -93,7 +93,7 @@ func (e Entry) Settle(ctx context.Context) (ledger.Entry, error) {
 	err = e.Ledger.Decide(e.Horse, e.Race, state, note)
 	known := e.Known()
 	if err != nil && known.State != state { // unless another process has recorded it
-		return known, fmt.Errorf("%w for the ledger: it is %s, but this could not be recorded: %w", horseracing.ErrOutcomeUnknown, state, err)
+		return known, fmt.Errorf("%w in the ledger: the race shows that the horse is %s, but this could not be recorded: %w", horseracing.ErrOutcomeUnknown, state, err)
 	}
 	return known, nil
 }
