@@ -14,19 +14,6 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// attempt sends one request and reads what comes, without the retries that
-// net/http itself makes for requests that can be repeated.
-func attempt(t *testing.T, s *horseracingtest.Server, method, path, body string) (*http.Response, string, error) {
-	t.Helper()
-	r := newRequest(t, s, method, path, body)
-	r.GetBody = nil
-	return send(s.HTTPClient(), r)
-}
-
-func registration(s *horseracingtest.Server) string {
-	return `{"horse_number":` + itoa(s.Horses(0)[0]) + `,"user_key":"` + string(s.UserKey(0)) + `","main_race_id":7}`
-}
-
 const wsaECONNRESET = syscall.Errno(10054) // of Windows
 
 func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
@@ -52,7 +39,7 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 				s := start(t, append(transport.opts, horseracingtest.WithSchedule(0))...)
 				s.AddRaces(raceAt(s, 7, time.Hour))
 				s.Inject(test.fault)
-				response, body, err := attempt(t, s, "POST", registerPath, registration(s))
+				response, body, err := send(s, newRequest(t, s, "POST", registerPath, registration(1, s.UserKey(0), 7)))
 				if body != test.body || (err != nil) != test.cut || len(s.Registrations()) == 1 != test.paid {
 					t.Errorf("%q, %v, registrations %v", body, err, s.Registrations())
 				}
@@ -70,6 +57,12 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 				}
 				if response != nil && test.cut && response.ContentLength != int64(len(receipt)) {
 					t.Errorf("it announces %d bytes", response.ContentLength)
+				}
+				for _, paid := range []bool{test.paid, test.paid || test.fault.TakesEffectAfter > 0} {
+					s.Advance(30 * time.Second)
+					if len(s.Registrations()) == 1 != paid {
+						t.Errorf("at %v: registrations %v", s.Now(), s.Registrations())
+					}
 				}
 			})
 		}
@@ -93,19 +86,6 @@ func TestFaultsStrikeByRuleInTheirOrder(t *testing.T) {
 	response, _ := do(t, s, newRequest(t, s, "GET", resultsPath, ""))
 	if diff := cmp.Diff([]int{501, 200, 500, 500, 200, 502, 502, 200}, append(got, response.StatusCode)); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
-}
-
-func TestADroppedRequestTakesEffectLater(t *testing.T) {
-	s := start(t, horseracingtest.WithSchedule(0))
-	s.AddRaces(raceAt(s, 7, time.Hour))
-	s.Inject(horseracingtest.Fault{Method: "POST", TakesEffectAfter: 30 * time.Second})
-	attempt(t, s, "POST", registerPath, registration(s))
-	for _, want := range []int{0, 0, 1} {
-		if got := s.Registrations(); len(got) != want {
-			t.Errorf("at %v: %+v, want %d", s.Now(), got, want)
-		}
-		s.Advance(15 * time.Second)
 	}
 }
 
@@ -135,7 +115,6 @@ type reporter struct {
 	errors  []string
 }
 
-func (r *reporter) Helper()          {}
 func (r *reporter) Cleanup(f func()) { r.cleanup = f }
 func (r *reporter) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))

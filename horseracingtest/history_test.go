@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 var noon = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
@@ -28,14 +27,9 @@ func ranAt(id horseracing.RaceID, start time.Time, horses ...horseracing.HorseNu
 	return race
 }
 
-func play(t *testing.T, races []horseracing.Race, opts ...horseracingtest.Option) *horseracingtest.Server {
-	t.Helper()
-	return start(t, append([]horseracingtest.Option{horseracingtest.WithHistoryOf(slices.Values(races))}, opts...)...)
-}
-
 func TestARecordedRaceIsPlayedAsALiveOne(t *testing.T) {
 	recorded := ranAt(7, noon, 9001, 9002, 3000, 9003)
-	s := play(t, []horseracing.Race{recorded, ranAt(8, noon.Add(48*time.Hour), 5000)})
+	s := start(t, horseracingtest.WithHistoryOf(slices.Values([]horseracing.Race{recorded, ranAt(8, noon.Add(48*time.Hour), 5000)})))
 	for _, test := range []struct {
 		at                     time.Duration
 		open, finished, horses int
@@ -56,15 +50,14 @@ func TestARecordedRaceIsPlayedAsALiveOne(t *testing.T) {
 			t.Errorf("at %v the result is known: %v: %+v", test.at, isKnown, race)
 		}
 	}
-	if diff := cmp.Diff([]horseracing.Race{recorded}, get[[]horseracing.Race](t, s, resultsPath, `{"start_time_from":`+itoa(s.Now().UnixMilli())+`}`)); diff != "" {
-		t.Errorf("the result (-recorded +played):\n%s", diff)
-	}
+	played := get[[]horseracing.Race](t, s, resultsPath, `{"start_time_from":`+itoa(s.Now().UnixMilli())+`}`)
+	double.Equal(t, "the result", []horseracing.Race{recorded}, played)
 }
 
 func TestOnlyHorsesThatReallyRanHaveAPlace(t *testing.T) {
 	recorded := ranAt(7, noon, 9001, 9002, 3000, 9003)
 	recorded.MinLevel = 90
-	s := play(t, []horseracing.Race{recorded})
+	s := start(t, horseracingtest.WithHistoryOf(slices.Values([]horseracing.Race{recorded})))
 	s.AddHorses(0, horseracing.Horse{Number: 9003, Level: 1}, horseracing.Horse{Number: 700, Level: 95}, horseracing.Horse{Number: 701, Level: 1})
 	s.Advance(59 * time.Minute) // nearly full
 	for horse, want := range map[horseracing.HorseNumber]int{9003: 200, 700: 200, 701: 409, 9002: 403} {
@@ -77,8 +70,5 @@ func TestOnlyHorsesThatReallyRanHaveAPlace(t *testing.T) {
 	if finishers, err := race.Finishers(); err != nil || len(finishers) != 4 || finishers[0].Number != 9003 {
 		t.Errorf("%v: %v", finishers, err)
 	}
-	want := append(recorded.Participants, horseracing.RaceParticipant{Number: 700})
-	if diff := cmp.Diff(want, race.Participants); diff != "" {
-		t.Errorf("participants (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "participants", append(recorded.Participants, horseracing.RaceParticipant{Number: 700}), race.Participants)
 }

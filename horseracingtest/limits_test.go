@@ -2,71 +2,45 @@ package horseracingtest_test
 
 import (
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
-
-// statuses sends one request at each of the offsets from now, in ascending
-// order, and returns "." for each that was accepted and "x" for each that was not.
-func statuses(t *testing.T, s *horseracingtest.Server, offsets ...time.Duration) string {
-	t.Helper()
-	var b strings.Builder
-	at := time.Duration(0)
-	for _, offset := range offsets {
-		s.Advance(offset - at)
-		at = offset
-		switch response, body := do(t, s, newRequest(t, s, "GET", "/api/v1/missions", "")); response.StatusCode {
-		case http.StatusOK:
-			b.WriteByte('.')
-		case http.StatusTooManyRequests:
-			b.WriteByte('x')
-		default:
-			t.Fatalf("status %d: %s", response.StatusCode, body)
-		}
-	}
-	return b.String()
-}
-
-func millis(ms ...int) []time.Duration {
-	offsets := make([]time.Duration, len(ms))
-	for i := range ms {
-		offsets[i] = time.Duration(ms[i]) * time.Millisecond
-	}
-	return offsets
-}
 
 func TestEachKindOfLimitAcceptsWhatItAllowsAndRefusesTheRest(t *testing.T) {
 	type limit = horseracingtest.RequestLimit
 	for _, test := range []struct {
 		name   string
 		limits []limit
-		at     []time.Duration
-		want   string
+		at     []int  // milliseconds
+		want   string // "." for each that is accepted
 	}{
-		{"bucket", []limit{{PerSecond: 2}}, millis(0, 0, 499, 500, 999, 1000), ".xx.x."},
-		{"bucket with a burst", []limit{{PerSecond: 2, Burst: 3}}, millis(0, 0, 0, 0, 500, 500, 9000, 9000, 9000, 9000), "...x.x...x"},
-		{"fixed window", []limit{{PerWindow: 2, Window: time.Second}}, millis(900, 950, 999, 1000, 1001, 1999, 2000), "..x..x."},
-		{"sliding window", []limit{{PerWindow: 2, Window: time.Second, Sliding: true}}, millis(900, 950, 999, 1000, 1899, 1900, 1949, 1950), "..xxx.x."},
-		{"two windows", []limit{{PerWindow: 2, Window: time.Second}, {PerWindow: 3, Window: 10 * time.Second}}, millis(0, 0, 0, 1000, 1000, 9999, 10000), "..x.xx."},
-		{"a refusal takes nothing from the other limit", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute}}, millis(0, 0, 0, 0, 1000, 2000, 3000), ".xxx..x"},
-		{"a refusal counts in a sliding window", []limit{{PerWindow: 2, Window: time.Second, Sliding: true, CountRefused: true}}, millis(0, 0, 600, 700, 1100, 1600, 2600), "..xxxx."},
-		{"a refusal counts in a bucket, up to what it holds", []limit{{PerSecond: 1, Burst: 2, CountRefused: true}}, millis(0, 0, 0, 0, 0, 0, 3000, 6000), "..xxxx.."},
-		{"a refusal of one limit counts in the other", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute, CountRefused: true}}, millis(0, 0, 0, 1000, 60000), ".xxx."},
+		{"bucket", []limit{{PerSecond: 2}}, []int{0, 0, 499, 500, 999, 1000}, ".xx.x."},
+		{"bucket with a burst", []limit{{PerSecond: 2, Burst: 3}}, []int{0, 0, 0, 0, 500, 500, 9000, 9000, 9000, 9000}, "...x.x...x"},
+		{"fixed window", []limit{{PerWindow: 2, Window: time.Second}}, []int{900, 950, 999, 1000, 1001, 1999, 2000}, "..x..x."},
+		{"sliding window", []limit{{PerWindow: 2, Window: time.Second, Sliding: true}}, []int{900, 950, 999, 1000, 1899, 1900, 1949, 1950}, "..xxx.x."},
+		{"two windows", []limit{{PerWindow: 2, Window: time.Second}, {PerWindow: 3, Window: 10 * time.Second}}, []int{0, 0, 0, 1000, 1000, 9999, 10000}, "..x.xx."},
+		{"a refusal takes nothing from the other limit", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute}}, []int{0, 0, 0, 0, 1000, 2000, 3000}, ".xxx..x"},
+		{"a refusal counts in a sliding window", []limit{{PerWindow: 2, Window: time.Second, Sliding: true, CountRefused: true}}, []int{0, 0, 600, 700, 1100, 1600, 2600}, "..xxxx."},
+		{"a refusal counts in a bucket, up to what it holds", []limit{{PerSecond: 1, Burst: 2, CountRefused: true}}, []int{0, 0, 0, 0, 0, 0, 3000, 6000}, "..xxxx.."},
+		{"a refusal of one limit counts in the other", []limit{{PerSecond: 1}, {PerWindow: 3, Window: time.Minute, CountRefused: true}}, []int{0, 0, 0, 1000, 60000}, ".xxx."},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(test.limits...))
-			if got := statuses(t, s, test.at...); got != test.want {
-				t.Errorf("at %v: %s, want %s", test.at, got, test.want)
-			}
-		})
+		s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(test.limits...))
+		began, got := s.Now(), ""
+		for _, at := range test.at {
+			s.Advance(began.Add(time.Duration(at) * time.Millisecond).Sub(s.Now()))
+			response, _ := do(t, s, newRequest(t, s, "GET", "/api/v1/missions", ""))
+			got += map[int]string{http.StatusOK: ".", http.StatusTooManyRequests: "x"}[response.StatusCode]
+		}
+		if got != test.want {
+			t.Errorf("%s: at %v: %s, want %s", test.name, test.at, got, test.want)
+		}
 	}
 }
 
@@ -115,16 +89,13 @@ func TestARefusalReportsHowLongToWaitAndHowMuchIsLeft(t *testing.T) {
 }
 
 func TestACapInFlightCountsWhatIsBeingHandled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(time.Second),
-			horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{InFlight: 3}))
-		defer s.Close()
+	double.Bubble(t, func(t *testing.T, s *horseracingtest.Server) {
 		for range 4 { // as soon as a response is there, its place is free
 			var accepted atomic.Int64
 			var group sync.WaitGroup
 			for range 5 {
 				group.Go(func() {
-					if response, _, err := send(s.HTTPClient(), newRequest(t, s, "GET", openPath, "")); err == nil && response.StatusCode == http.StatusOK {
+					if response, _, err := send(s, newRequest(t, s, "GET", openPath, "")); err == nil && response.StatusCode == http.StatusOK {
 						accepted.Add(1)
 					}
 				})
@@ -134,5 +105,5 @@ func TestACapInFlightCountsWhatIsBeingHandled(t *testing.T) {
 				t.Errorf("%d of 5 requests were accepted", accepted.Load())
 			}
 		}
-	})
+	}, horseracingtest.WithLatency(time.Second), horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{InFlight: 3}))
 }

@@ -2,12 +2,12 @@ package horseracingtest_test
 
 import (
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestTheLogHoldsTheNewestRequestsAndCountsAll(t *testing.T) {
@@ -15,20 +15,17 @@ func TestTheLogHoldsTheNewestRequestsAndCountsAll(t *testing.T) {
 	do(t, s, newRequest(t, s, "GET", openPath, ""))
 	do(t, s, newRequest(t, s, "GET", resultsPath, `{"tier":5}`))
 	do(t, s, newRequest(t, s, "GET", "/api/v1/horses/a%2Fb?x=1", ""))
-	got, count := s.Requests(), s.RequestCount()
+	got := s.Requests()
 	for i := range got {
-		if key := got[i].Header.Get("X-Api-Key"); key != s.APIKey {
-			t.Errorf("x-api-key %q", key)
-		}
-		got[i].Header = nil
+		got[i].Header = http.Header{"X-Api-Key": got[i].Header["X-Api-Key"]} // and others
 	}
+	key := http.Header{"X-Api-Key": {s.APIKey}}
 	want := []horseracingtest.Request{
-		{Time: s.Now(), Method: "GET", Path: resultsPath, Body: []byte(`{"tier":5}`), Status: 200},
-		{Time: s.Now(), Method: "GET", Path: "/api/v1/horses/a%2Fb?x=1", Status: 400},
+		{Time: s.Now(), Method: "GET", Path: resultsPath, Header: key, Body: []byte(`{"tier":5}`), Status: 200},
+		{Time: s.Now(), Method: "GET", Path: "/api/v1/horses/a%2Fb?x=1", Header: key, Status: 400},
 	}
-	if diff := cmp.Diff(want, got); diff != "" || count != 3 {
-		t.Errorf("count %d, -want +got:\n%s", count, diff)
-	}
+	double.Equal(t, "the log", want, got)
+	double.Equal(t, "the count", 3, s.RequestCount())
 	if s.ResetLog(); len(s.Requests()) != 0 || s.RequestCount() != 0 || s.MaxInFlight() != 0 {
 		t.Error("ResetLog left something")
 	}
@@ -39,7 +36,7 @@ func TestEveryRequestIsLoggedWithoutItsKey(t *testing.T) {
 	s := start(t, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(&text, nil))))
 	s.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true}, horseracingtest.Fault{Skip: 1, Status: 503})
 	for _, method := range []string{"GET", "GET", "POST"} {
-		attempt(t, s, method, openPath+"?user_key="+string(s.UserKey(0)), "")
+		_, _, _ = send(s, newRequest(t, s, method, openPath+"?user_key="+string(s.UserKey(0)), ""))
 	}
 	s.Close()
 	logged := text.String()

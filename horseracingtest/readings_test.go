@@ -2,7 +2,6 @@ package horseracingtest_test
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,17 +20,13 @@ func readAs(t *testing.T, readings horseracingtest.Readings, method, path, body 
 	open.EntryFee, second.EntryFee = horseracing.NewBigInt(5), horseracing.NewBigInt(7)
 	over.Participants, over.FinalOrder = []horseracing.RaceParticipant{{Number: 4000, Total: 60}}, []int{0}
 	s.AddRaces(open, second, over)
-	_, _ = do(t, s, newRequest(t, s, "POST", registerPath, entry(s, 1)))
-	return do(t, s, newRequest(t, s, method, path, strings.ReplaceAll(body, "ENTRY", entry(s, 2))))
-}
-
-func entry(s *horseracingtest.Server, horse int) string {
-	return `{"horse_number":` + strconv.Itoa(horse) + `,"main_race_id":20,"user_key":"` + string(s.UserKey(0)) + `"}`
+	_, _ = do(t, s, newRequest(t, s, "POST", registerPath, registration(1, s.UserKey(0), 20)))
+	return do(t, s, newRequest(t, s, method, path, strings.ReplaceAll(body, "ENTRY", registration(2, s.UserKey(0), 20))))
 }
 
 func TestReadings(t *testing.T) {
 	const race = "/api/v1/races/20"
-	finished := strconv.FormatInt(time.Date(2025, 6, 1, 11, 0, 0, 0, time.UTC).UnixMilli(), 10)
+	finished := itoa(time.Date(2025, 6, 1, 11, 0, 0, 0, time.UTC).UnixMilli())
 	for name, test := range map[string]struct {
 		readings           horseracingtest.Readings
 		method, path, body string
@@ -51,12 +46,10 @@ func TestReadings(t *testing.T) {
 		"an empty list is 204":         {horseracingtest.Readings{EmptyList: "204"}, "GET", resultsPath, `{"tier":1}`, 204, "", "["},
 		"another type":                 {horseracingtest.Readings{Members: map[string]string{"participants.total": `"x"`, "tier": "5"}}, "GET", race, "", 200, `"total":"x"`, "Omega"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			response, body := readAs(t, test.readings, test.method, test.path, test.body)
-			if response.StatusCode != test.status || !strings.Contains(body, test.has) || strings.Contains(body, test.lacks) {
-				t.Errorf("status %d, %s", response.StatusCode, body)
-			}
-		})
+		response, body := readAs(t, test.readings, test.method, test.path, test.body)
+		if response.StatusCode != test.status || !strings.Contains(body, test.has) || strings.Contains(body, test.lacks) {
+			t.Errorf("%s: status %d, %s", name, response.StatusCode, body)
+		}
 	}
 }
 

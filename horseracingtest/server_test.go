@@ -35,13 +35,14 @@ func newRequest(t testing.TB, s *horseracingtest.Server, method, path, body stri
 	}
 	r.Header.Set("x-api-key", s.APIKey)
 	r.Header.Set("content-type", "application/json")
+	r.GetBody = nil // net/http does not send it again
 	return r
 }
 
 // do sends the request and reads the response.
 func do(t testing.TB, s *horseracingtest.Server, r *http.Request) (*http.Response, string) {
 	t.Helper()
-	response, body, err := send(s.HTTPClient(), r)
+	response, body, err := send(s, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +50,8 @@ func do(t testing.TB, s *horseracingtest.Server, r *http.Request) (*http.Respons
 }
 
 // send sends the request, and returns as much of the body as could be read.
-func send(client *http.Client, r *http.Request) (*http.Response, string, error) {
-	response, err := client.Do(r)
+func send(s *horseracingtest.Server, r *http.Request) (*http.Response, string, error) {
+	response, err := s.HTTPClient().Do(r)
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,15 +83,16 @@ const (
 	registerPath  = "/api/v1/races/register"
 )
 
-func TestStartRefusesSenselessOptions(t *testing.T) {
-	taken := start(t)
+func TestSenselessOptionsAndCallsPanic(t *testing.T) {
+	s := start(t)
+	when := horseracing.NewTimestamp(s.Now())
 	nameless, timeless := ranAt(0, noon, 1), ranAt(7, noon, 1)
 	timeless.StartTime = horseracing.Timestamp{}
 	history := func(races ...horseracing.Race) horseracingtest.Option {
 		return horseracingtest.WithHistoryOf(slices.Values(races))
 	}
 	options := []horseracingtest.Option{
-		horseracingtest.WithAddr(strings.TrimPrefix(taken.URL, "http://")), horseracingtest.WithHistory(-1), horseracingtest.WithSchedule(4000),
+		horseracingtest.WithAddr(strings.TrimPrefix(s.URL, "http://")), horseracingtest.WithHistory(-1), horseracingtest.WithSchedule(4000),
 		horseracingtest.WithLatency(-1), horseracingtest.WithRequestLog(-1), horseracingtest.WithUsers(0), horseracingtest.WithUsers(501),
 		history(), history(nameless), history(timeless),
 	}
@@ -103,12 +105,40 @@ func TestStartRefusesSenselessOptions(t *testing.T) {
 	for _, readings := range []horseracingtest.Readings{{Participants: "never"}, {EmptyList: "500"}, {Members: map[string]string{"tier": "x"}}} {
 		options = append(options, horseracingtest.WithReadings(readings))
 	}
-	for i, option := range options {
-		if s, err := horseracingtest.Start(option); err == nil {
-			t.Errorf("option %d was accepted", i)
-			s.Close()
-		}
+	calls := map[string]func(){
+		"race without id":           func() { s.AddRaces(horseracing.Race{StartTime: when}) },
+		"race without start":        func() { s.AddRaces(horseracing.Race{MainRaceID: 1}) },
+		"race of no tier":           func() { s.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: when, Tier: "Zeta"}) },
+		"tournament without id":     func() { s.AddTournaments(horseracing.Tournament{StartTime: when}) },
+		"tournament of no tier":     func() { s.AddTournaments(horseracing.Tournament{ID: "x", StartTime: when, Tier: 9}) },
+		"clock put back":            func() { s.Advance(-1) },
+		"key of an unknown user":    func() { s.UserKey(s.NumUsers()) },
+		"horses of an unknown user": func() { s.Horses(-1) },
+		"horse without number":      func() { s.AddHorses(0, horseracing.Horse{}) },
+		"horse of an unknown user":  func() { s.AddHorses(s.NumUsers(), horseracing.Horse{Number: 5001}) },
+		"missions of no horse":      func() { s.SetHorseMissions(horseracing.HorseMissions{Number: 5001}) },
+		"handler without a path":    func() { s.Handle("GET", nil) },
 	}
+	for i, option := range options {
+		calls[fmt.Sprint("option ", i)] = func() { start(t, option) }
+	}
+	for _, f := range []horseracingtest.Fault{
+		{Method: "GET"}, {Path: "api/v1", Status: 500}, {Skip: -1, Status: 500}, {Probability: 1.5, Status: 500}, {Status: 42},
+		{Body: "x", ResetAfter: true}, {TakesEffectAfter: 1, ResetAfter: true}, {ResetBefore: true, Status: 500}, {ResetAfter: true, CutBody: 5},
+	} {
+		calls[fmt.Sprintf("%+v", f)] = func() { s.Inject(f) }
+	}
+	for name, call := range calls {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			call()
+		}()
+	}
+	openRaces(t, s) // the fake is not locked
 }
 
 // A base URL without a host of its own would be refused by the client.
@@ -178,12 +208,10 @@ func TestCloseEndsRequestsAndLeavesNoGoroutine(t *testing.T) {
 				horseracingtest.Fault{Path: openPath, Delay: time.Hour},
 				horseracingtest.Fault{Path: registerPath, Delay: time.Hour, ResetBefore: true}, // its body stays unread
 			)
-			done := make(chan error, 3)
-			for _, r := range []*http.Request{
-				newRequest(t, s, "GET", openPath, ""), newRequest(t, s, "GET", resultsPath, ""), newRequest(t, s, "POST", registerPath, "{}"),
-			} {
+			done := make(chan error)
+			for path, method := range map[string]string{openPath: "GET", resultsPath: "GET", registerPath: "POST"} {
 				go func() {
-					_, err := s.HTTPClient().Do(r)
+					_, err := s.HTTPClient().Do(newRequest(t, s, method, path, "{}"))
 					done <- err
 				}()
 			}
