@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -42,9 +41,8 @@ type process struct {
 
 // run runs a program again and again, each time after a pause, until the day ends.
 func (w *world) run(name string, pause time.Duration, program func(context.Context, *process)) {
-	hash := fnv.New64()
-	hash.Write([]byte(name))
-	random, fate := rand.New(rand.NewPCG(w.seed, hash.Sum64())), rand.New(rand.NewPCG(w.seed, hash.Sum64()+1))
+	w.names++
+	random, fate := rand.New(rand.NewPCG(w.seed, 100+w.names)), rand.New(rand.NewPCG(w.seed, 200+w.names))
 	w.programs.Go(func() {
 		for time.Now().Before(w.end) {
 			ctx, cancel := context.WithDeadline(context.Background(), w.end)
@@ -53,21 +51,16 @@ func (w *world) run(name string, pause time.Duration, program func(context.Conte
 				odds:  []int{10, 100, 1000}[random.IntN(3)],
 				limit: 245 * time.Minute, // three hours in which everything is refused, a Retry-After of an hour from their end, and the retries
 			}
-			p.live(ctx, program)
+			log := slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			p.client = w.fake.Client(double.Wrap(p.send), horseracing.WithLogger(log))
+			program(ctx, p)
+			cancel()
+			if p.dead && p.ledger != "" {
+				p.tear()
+			}
 			time.Sleep(min(pause/2+time.Duration(random.Int64N(int64(pause))), time.Until(w.end)))
 		}
 	})
-}
-
-// live runs a program until it ends or is killed.
-func (p *process) live(ctx context.Context, program func(context.Context, *process)) {
-	defer p.kill()
-	p.client = p.fake.Client(
-		double.Wrap(p.send), horseracing.WithLogger(slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug}))))
-	program(ctx, p)
-	if p.dead && p.ledger != "" {
-		p.tear()
-	}
 }
 
 // survives reports whether the process is alive after a step at which it may be killed.
@@ -98,7 +91,11 @@ func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Respons
 	}
 	resp, err := next.RoundTrip(req)
 	if err == nil && req.URL.Path == resultsPath {
-		err = p.spoilBody(resp)
+		var page []byte
+		page, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+		page = p.spoiled(page)
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(page)), int64(len(page))
 	}
 	if !p.survives() {
 		if err == nil {
@@ -110,15 +107,6 @@ func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Respons
 		p.moves()
 	}
 	return resp, err
-}
-
-// spoilBody replaces the body of a page by what of it can be read at the moment.
-func (p *process) spoilBody(resp *http.Response) error {
-	page, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	page = p.spoiled(page)
-	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(page)), int64(len(page))
-	return err
 }
 
 // write makes a change to a store: all of it, or nothing.
@@ -220,11 +208,6 @@ func (w *world) newStore(name string, random *rand.Rand) *store {
 	return s
 }
 
-func (s *store) resume() horseracing.Cursor {
-	cursor, _ := horseracing.ParseCursor(s.cursor)
-	return cursor
-}
-
 // add stores a race or an error together with the cursor after it.
 func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor) {
 	if race != nil {
@@ -254,7 +237,8 @@ func (w *world) crawl() (finished *[]*store) {
 				s = w.newStore(fmt.Sprintf("crawl %d", len(*finished)+1), p.random)
 				s.before = w.fake.Now().Add(-published)
 			}
-			query := horseracing.ResultsQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Concurrency: 1 + p.random.IntN(4)}
+			resume, _ := horseracing.ParseCursor(s.cursor)
+			query := horseracing.ResultsQuery{Tier: s.tier, Since: s.since, Resume: resume, Concurrency: 1 + p.random.IntN(4)}
 			pager, whole := p.client.Races.Results(query), true
 			for race, err := range pager.All(ctx) {
 				whole = whole && err == nil
@@ -285,7 +269,8 @@ func (w *world) follow(name string, catchUp bool) *store {
 		}
 	}
 	w.run(name, pause, func(ctx context.Context, p *process) {
-		f := p.client.Races.Follow(horseracing.FollowQuery{Tier: s.tier, Since: s.since, Resume: s.resume(), Interval: interval, Concurrency: 1 + p.random.IntN(4)})
+		resume, _ := horseracing.ParseCursor(s.cursor)
+		f := p.client.Races.Follow(horseracing.FollowQuery{Tier: s.tier, Since: s.since, Resume: resume, Interval: interval, Concurrency: 1 + p.random.IntN(4)})
 		loop, whole := f.All, true
 		if catchUp {
 			loop = f.CatchUp

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,6 +42,7 @@ type world struct {
 	dir      string
 	readings horseracingtest.Readings
 
+	names uint64 // of the programs, how many
 	kills atomic.Int64
 
 	mu  sync.Mutex
@@ -56,7 +58,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	reading := drawReading(rand.New(rand.NewPCG(seed, 3)))
 	readings := reading.Readings
 	t.Logf("the service reads its document so that %s; to run it again: go test ./guarantees/simulation -count=5 -seed=%d", reading.Name, seed)
-	w := &world{readings: readings, t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: t.TempDir(), bad: -1}
+	w := &world{readings: readings, t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: memory(t), bad: -1}
 	skew := time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
 	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithReadings(readings), horseracingtest.WithSeed(seed),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),
@@ -81,6 +83,16 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	w.fake.SetRequestLimit(limits[random.IntN(len(limits))])
 	return w
+}
+
+// memory returns a folder in memory, if there is one: a ledger syncs each of its lines.
+func memory(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "horseracing")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // drawReading returns a reading. Each kind is as probable as any other.
