@@ -76,9 +76,6 @@ func TestTextWithoutAKeyStaysAsItIs(t *testing.T) {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
-	if got := New().Text(key); got != key {
-		t.Errorf("without keys: %q", got)
-	}
 }
 
 func TestAndKeepsWhatItIsCalledOn(t *testing.T) {
