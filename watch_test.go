@@ -1,7 +1,6 @@
 package horseracing_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,28 +90,33 @@ func TestWatchReportsWhatChanged(t *testing.T) {
 	}
 }
 
-func TestWatchPollsAtItsInterval(t *testing.T) {
-	for interval, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, 0: 15 * time.Second} {
+func TestWatchAndFollowPollAtTheirInterval(t *testing.T) {
+	watch := func(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
+		return errorsOf(c.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}))
+	}
+	follow := func(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
+		return errorsOf(c.Races.Follow(horseracing.FollowQuery{Interval: interval}).All(ctx))
+	}
+	for name, test := range map[string]struct {
+		loop           func(context.Context, *horseracing.Client, time.Duration) error
+		interval, want time.Duration
+	}{
+		"a watch": {watch, time.Minute, time.Minute}, "a watch by default": {watch, 0, 15 * time.Second},
+		"a follower": {follow, time.Minute, time.Minute}, "a follower by default": {follow, 0, 30 * time.Second},
+	} {
 		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			ctx, began := double.Within(t, time.Hour), time.Now()
-			for s, err := range fake.Client().Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
-				if len(s.Races)+len(s.Changes) > 0 || err != nil {
-					t.Errorf("snapshot %v, error %v", s, err)
+			began := time.Now()
+			err := test.loop(double.Within(t, time.Hour), fake.Client(), test.interval)
+			polls, least := 0, int(time.Hour/test.want) // each wait is up to a tenth less than the interval
+			for _, request := range fake.Requests() {
+				if !strings.Contains(string(request.Body), "start_time_from") {
+					polls++
 				}
 			}
-			if took := time.Since(began); took != time.Hour {
-				t.Errorf("ended after %v", took)
+			if took := time.Since(began); err != nil || took != time.Hour || polls < least+2 || polls > least*10/9+2 {
+				t.Errorf("%s: %d polls in %v, want one in %v, %v", name, polls, took, test.want, err)
 			}
-			var waits []time.Duration
-			requests := fake.Requests()
-			for i := 1; i < len(requests); i++ {
-				waits = append(waits, requests[i].Time.Sub(requests[i-1].Time))
-			}
-			slices.SortFunc(waits, cmp.Compare)
-			if waits[0] < want*9/10 || waits[len(waits)-1] > want+time.Second || len(slices.Compact(waits)) < 20 {
-				t.Errorf("waits %v, want %v", waits, want)
-			}
-		}, horseracingtest.WithSchedule(0))
+		}, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(1))
 	}
 }
 

@@ -112,25 +112,6 @@ func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
 	}
 }
 
-// While every list is wrongly empty, from any request on, a follower that reads the past fails
-// or waits, and loses nothing. Only the first list of all cannot be distinguished from that of
-// an empty listing.
-func TestEmptyListsLoseNothing(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		addRaces(fake, 1, 300, 3*time.Hour)
-		client := fake.Client()
-		want := collected(t, loops(t.Context(), client, 5, 1)["a pager"])
-		for first := 1; first < 60; first += double.Worlds(7, 1, 11) {
-			for _, times := range []int{1, 2, 3, 5} {
-				fake.ClearFaults()
-				fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})
-				got := collected(t, loops(t.Context(), client, 5, 1+first%5)["a follower"])
-				double.Equal(t, fmt.Sprintf("races, if %d lists are empty after %d", times, first), want, got)
-			}
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
 // A poll that reads nothing at all where races were yielded, although it requests the
 // list twice, is a failed one. Nothing is lost.
 func TestAPollThatFindsNothingFails(t *testing.T) {

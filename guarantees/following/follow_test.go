@@ -76,8 +76,8 @@ func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 		if ties != 1 || len(races) != 12 || races[1] != 1 || races[2] != 1 {
 			t.Errorf("%d ties, races %v", ties, races)
 		}
-		if polls := fake.RequestCount(); polls < 20 {
-			t.Errorf("only %d requests: the tie was not met again", polls)
+		if n := fake.RequestCount(); n < 20 {
+			t.Errorf("only %d requests: the tie was not met again", n)
 		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }

@@ -101,7 +101,7 @@ func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 // once; an error does not end it.
 func TestReadingsAndFaultsLoseNothing(t *testing.T) {
 	const races = 120
-	double.Checks(t, 40, 300)
+	double.Checks(t, 80, 600)
 	rapid.Check(t, func(drawn *rapid.T) {
 		readings := horseracingtest.Readings{
 			Heats: rapid.Bool().Draw(drawn, "heats"), Inclusive: rapid.Bool().Draw(drawn, "inclusive"),
@@ -111,7 +111,7 @@ func TestReadingsAndFaultsLoseNothing(t *testing.T) {
 		faults := make([]horseracingtest.Fault, rapid.IntRange(0, 3).Draw(drawn, "faults"))
 		for i := range faults {
 			// A listing that was never seen to have entries looks like an empty one.
-			faults[i] = horseracingtest.Fault{Path: double.ResultsPath, Skip: rapid.IntRange(2, 20).Draw(drawn, "skip")}
+			faults[i] = horseracingtest.Fault{Path: double.ResultsPath, Skip: rapid.IntRange(2, 20).Draw(drawn, "skip"), Times: rapid.IntRange(1, 5).Draw(drawn, "times")}
 			switch rapid.IntRange(0, 3).Draw(drawn, "fault") {
 			case 0:
 				faults[i].Status, faults[i].Body = http.StatusOK, "[]"
