@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,96 +12,61 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// listCalls are the operations that return a list, each with a readable entry,
-// the id of another and a member that cannot be read.
-var listCalls = []struct {
-	name string
-	call func(context.Context, *horseracing.Client) ([]string, error) // the ids
-	good string
-	odd  string // entry 4711
-	bad  string // the member of odd
-}{
-	{"open races", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
-		races, err := c.Races.Open(ctx)
-		return idsOf(races, func(r horseracing.Race) any { return int64(r.MainRaceID) }), err
-	}, `{"main_race_id":%d}`, `{"main_race_id":4711,"entry_fee":{}}`, "/entry_fee"},
-	{"a user's horses", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
-		horses, err := c.Horses.Owned(ctx, double.UserKey)
-		return idsOf(horses, func(h horseracing.Horse) any { return int(h.Number) }), err
-	}, `{"number":%d}`, `{"number":4711,"level":"high"}`, "/level"},
-	{"horses open for breeding", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
-		horses, err := c.Horses.OpenForBreeding(ctx)
-		return idsOf(horses, func(l horseracing.BreedingListing) any { return int(l.Number) }), err
-	}, `{"number":%d}`, `{"number":4711,"price":1e400}`, "/price"},
-	{"open tournaments", func(ctx context.Context, c *horseracing.Client) ([]string, error) {
-		cups, err := c.Tournaments.Open(ctx)
-		return idsOf(cups, func(t horseracing.Tournament) any { return t.ID }), err
-	}, `{"_id":"%d"}`, `{"_id":"4711","stages":[{},{"results":[{"number":"x"}]}]}`, "/stages/1/results/0/number"},
-}
+// lists are the operations that return a list, each with the member of odd that it cannot read.
+var lists = map[string]string{"Races.Open": "/entry_fee", "Horses.Owned": "/level", "Horses.OpenForBreeding": "/price", "Tournaments.Open": "/entry_fee"}
 
-func idsOf[T any](values []T, id func(T) any) (ids []string) {
-	for _, value := range values {
-		ids = append(ids, fmt.Sprint(id(value)))
-	}
-	return ids
-}
+// good is an entry of any list, and odd one that cannot be read.
+const (
+	good = `{"_id":"1","number":1,"main_race_id":1}`
+	odd  = `{"_id":"4711","number":4711,"main_race_id":4711,"price":{},"level":{},"entry_fee":{}}`
+)
 
 func TestListLeavesOutAnUnreadableEntryOnlyWithAHandler(t *testing.T) {
-	for _, l := range listCalls {
-		one, two := fmt.Sprintf(l.good, 1), fmt.Sprintf(l.good, 2)
-		for _, test := range []struct {
-			name, entry, id, field string
-		}{
-			{"a member that does not fit", l.odd, "4711", "/1" + l.bad},
-			{"null", "null", "", "/1"},
-			{"no documented member", `{"weather":"fine"}`, "", "/1"},
-			{"no object", `["x"]`, "", "/1"},
+	for list, member := range lists {
+		call := operations()[list].Call
+		others, _ := call(t.Context(), responding(t, double.List(good, good)))
+		for _, test := range []struct{ entry, id, field string }{
+			{odd, "4711", "/1" + member}, {"null", "", "/1"}, {`{"weather":"fine"}`, "", "/1"}, {`["x"]`, "", "/1"},
 		} {
-			t.Run(l.name+": "+test.name, func(t *testing.T) {
-				body := "[" + one + ", " + test.entry + " ," + two + "]"
-				var skipped []error
-				handler := horseracing.WithSkipHandler(func(_ context.Context, err error) { skipped = append(skipped, err) })
-				ids, err := l.call(t.Context(), responding(t, body, handler))
-				double.Equal(t, "the other entries", []string{"1", "2"}, ids)
-				if err != nil || len(skipped) != 1 {
-					t.Fatalf("error %v, skipped %v", err, skipped)
-				}
-				if ids, err := l.call(t.Context(), responding(t, body)); ids != nil || fmt.Sprint(err) != skipped[0].Error() {
-					t.Errorf("without a handler: %v, %v", ids, err)
-				}
-				d, ok := errors.AsType[*horseracing.DecodeError](skipped[0])
-				if !ok {
-					t.Fatalf("skipped %v", skipped[0])
-				}
-				if d.ID != test.id || d.Field != test.field || string(d.Raw) != test.entry {
-					t.Errorf("ID %q, Field %q, Raw %s", d.ID, d.Field, d.Raw)
-				}
-			})
+			body := "[" + good + ", " + test.entry + " ," + good + "]"
+			var skipped []error
+			handler := horseracing.WithSkipHandler(func(_ context.Context, err error) { skipped = append(skipped, err) })
+			got, err := call(t.Context(), responding(t, body, handler))
+			double.Equal(t, list+": the other entries", others, got)
+			if err != nil || len(skipped) != 1 {
+				t.Fatalf("%s: error %v, skipped %v", list, err, skipped)
+			}
+			d, ok := errors.AsType[*horseracing.DecodeError](skipped[0])
+			if !ok || d.ID != test.id || d.Field != test.field || string(d.Raw) != test.entry {
+				t.Errorf("%s: skipped %v; want ID %q, Field %q, Raw %s", list, skipped[0], test.id, test.field, test.entry)
+			}
+			if got, err := call(t.Context(), responding(t, body)); !reflect.ValueOf(got).IsNil() || fmt.Sprint(err) != skipped[0].Error() {
+				t.Errorf("%s: without a handler: %v, %v", list, got, err)
+			}
 		}
 	}
 }
 
 func TestListIsEmptyIfTheResponseIsNullOrHasNoContent(t *testing.T) {
-	for _, l := range listCalls {
-		for _, empty := range []double.Step{double.Respond(200, "null"), double.Respond(200, " null\n"), double.Respond(204, ""), double.Respond(200, "[]")} {
-			if ids, err := l.call(t.Context(), double.Play(empty).Client(t)); ids != nil || err != nil {
-				t.Errorf("%s: %v, %v", l.name, ids, err)
+	for list := range lists {
+		for _, empty := range []double.Step{double.Respond(200, " null\n"), double.Respond(204, ""), double.Respond(200, "[]")} {
+			if got, err := operations()[list].Call(t.Context(), double.Play(empty).Client(t)); reflect.ValueOf(got).Len() != 0 || err != nil {
+				t.Errorf("%s: %v, %v", list, got, err)
 			}
 		}
-		if _, err := l.call(t.Context(), double.Play(double.Respond(404, "[]")).Client(t)); !errors.Is(err, horseracing.ErrNotFound) {
-			t.Errorf("%s: %v", l.name, err)
+		if _, err := operations()[list].Call(t.Context(), double.Play(double.Respond(404, "[]")).Client(t)); !errors.Is(err, horseracing.ErrNotFound) {
+			t.Errorf("%s: %v", list, err)
 		}
 	}
 }
 
 func TestListThatIsNotAnArrayIsOneError(t *testing.T) {
-	for _, l := range listCalls {
-		good := fmt.Sprintf(l.good, 1)
-		for _, body := range []string{"7", `"null"`, "[" + l.odd + "," + good, "[" + good + "," + l.odd[:len(l.odd)-1], "[" + l.odd + "] x", "[" + good + "," + l.odd + ",]"} {
-			ids, err := l.call(t.Context(), responding(t, body))
+	for list := range lists {
+		for _, body := range []string{"7", `"null"`, "[" + odd + "," + good, "[" + good + "," + odd[:len(odd)-1], "[" + odd + "] x", "[" + good + "," + odd + ",]"} {
+			got, err := operations()[list].Call(t.Context(), responding(t, body))
 			d, ok := errors.AsType[*horseracing.DecodeError](err)
-			if ids != nil || !ok || d.Raw != nil || d.ID != "" {
-				t.Errorf("%s: %s: %v, %v", l.name, body, ids, err)
+			if !reflect.ValueOf(got).IsNil() || !ok || d.Raw != nil || d.ID != "" {
+				t.Errorf("%s: %s: %v, %v", list, body, got, err)
 			}
 		}
 	}
