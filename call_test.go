@@ -265,39 +265,30 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 }
 
 func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
-	ok := httpmock.NewBytesResponder(200, payload(t, "horses_user.json"))
-	status := func(status int, header ...string) httpmock.Responder {
-		return httpmock.Responder(double.Respond(status, "", header...))
-	}
-	reset := httpmock.NewErrorResponder(double.ErrReset)
-	cut := httpmock.Responder(double.Stream(200, 100, func() io.Reader { return double.Readers(`[{"le`, io.ErrUnexpectedEOF) }))
-	page := httpmock.NewStringResponder(200, "<html>")
+	ok, reset, status := double.Respond(200, string(payload(t, "horses_user.json"))), double.Broken(double.ErrReset), double.Respond
+	cut := double.Stream(200, 100, func() io.Reader { return double.Readers(`[{"le`, io.ErrUnexpectedEOF) })
 	for name, test := range map[string]struct {
-		responses httpmock.Responder
+		responses []double.Step
 		attempts  int
 		err       error // a sentinel that errors.Is finds, or nil for success
 	}{
-		"at once":                      {ok, 1, nil},
-		"after a cut body":             {cut.Then(ok), 2, nil},
-		"after a page":                 {page.Then(ok), 2, nil},
-		"after 408, 429 and 520":       {status(408).Then(status(429)).Then(status(520)).Then(ok), 4, nil},
-		"after 403 with a Retry-After": {status(403, "Retry-After: 1").Then(ok), 2, nil},
-		"403s with a Retry-After":      {status(403, "Retry-After: 1"), 4, horseracing.ErrRateLimited},
-		"500 without end":              {reset.Then(status(500)), 4, horseracing.ErrServer},
-		"a reset, then 401":            {reset.Then(status(401)), 2, horseracing.ErrUnauthorized},
-		"a response that is too large": {httpmock.NewStringResponder(200, strings.Repeat(" ", 2<<20)), 1, horseracing.ErrResponseTooLarge},
+		"at once":                      {[]double.Step{ok}, 1, nil},
+		"after a cut body":             {[]double.Step{cut, ok}, 2, nil},
+		"after a page":                 {[]double.Step{status(200, "<html>"), ok}, 2, nil},
+		"after 408, 429 and 520":       {[]double.Step{status(408, ""), status(429, ""), status(520, ""), ok}, 4, nil},
+		"403s with a Retry-After":      {[]double.Step{status(403, "", "Retry-After: 1")}, 4, horseracing.ErrRateLimited},
+		"a reset, then 500":            {[]double.Step{reset, status(500, "")}, 4, horseracing.ErrServer},
+		"a reset, then 401":            {[]double.Step{reset, status(401, "")}, 2, horseracing.ErrUnauthorized},
+		"a response that is too large": {[]double.Step{status(200, strings.Repeat(" ", 2<<20))}, 1, horseracing.ErrResponseTooLarge},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			mock := httpmock.NewMockTransport()
-			var sent []string
-			mock.RegisterResponder("GET", double.Service+"/api/v1/horses/user", func(req *http.Request) (*http.Response, error) {
-				body, _ := io.ReadAll(req.Body)
-				sent = append(sent, fmt.Sprint(req.Header, req.ContentLength, string(body)))
-				return test.responses(req)
-			})
+			s := double.Play(test.responses...)
 			var response horseracing.Response
-			_, err := double.Connect(t, double.Service, &http.Client{Transport: mock}, horseracing.WithMaxResponseBytes(1<<20)).
-				Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
+			_, err := s.Client(t, horseracing.WithMaxResponseBytes(1<<20)).Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
+			var sent []string
+			for _, r := range s.Requests() {
+				sent = append(sent, fmt.Sprint(r.Request.Header, r.Request.ContentLength, r.Body))
+			}
 			if !errors.Is(err, test.err) || response.Attempts != test.attempts || len(sent) != test.attempts || len(slices.Compact(sent)) != 1 {
 				t.Errorf("%d attempts, requests %q, %v; want %d, %v", response.Attempts, sent, err, test.attempts, test.err)
 			}

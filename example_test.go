@@ -101,33 +101,6 @@ func Example_errors() {
 	// there is no such race
 }
 
-// The short races that a horse could enter now.
-func ExampleRacesService_Open() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	client := fake.Client()
-	ctx := context.Background()
-
-	horse, err := client.Horses.Get(ctx, 1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	races, err := client.Races.Open(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	now := fake.Now() // time.Now in a program
-	for _, race := range races {
-		if race.Length > 10 || race.FreePlaces() == 0 || !race.RegistrationOpenAt(now) || !race.AcceptsLevel(horse.Level) {
-			continue
-		}
-		fmt.Printf("%s, %d furlongs: %d places left, until %s\n",
-			race.Info.Name, race.Length, race.FreePlaces(), race.RegistrationDeadline.Format(time.TimeOnly))
-	}
-	// Output:
-	// Northern Mile, 6 furlongs: 7 places left, until 12:06:00
-}
-
 // Registering spends the race's entry fee. If the response is lost, the SDK does not send the
 // registration again, because that could pay twice. Registered reads whether it took effect;
 // only if it returns false is it safe to register again.
