@@ -33,17 +33,17 @@ func (d *Doctor) checks() []check {
 	both := func() bool { return !d.probe.date.IsZero() && len(d.opened) > 0 && len(d.top) > 0 }
 	return []check{
 		{"4", "bodies of GET requests", "", nothing, d.bodies, "something on the network path drops or caches them: try without a proxy, a VPN or a CDN"},
-		{"4.5", "tiers", "R10", nothing, d.tiers, "results of another tier than 5 whose races are named Omega are ErrBodyIgnored"},
-		{"4.5", "start_time_from", "R10", bodies, d.bound, "a walk yields an entry at the instant once; if milliseconds are not heeded, it can miss races that start soon after one another"},
-		{"4.5", "the races of a page", "R12", bodies, d.order, "no way of reading finds such races for certain: Results and Follow miss them, and ResultsV1 may, too; do not take a count of races for complete"},
-		{"4.7", "empty lists", "R8", nothing, d.emptyLists, "a watch requests an empty list once more before it reports races as closed, and Races.Open returns it as it is; a walk ends with an error if the races before any are not an empty list"},
-		{"2.4", "start times", "R9", races, d.seconds, "each of these races is an error; none is yielded"},
-		{"2.4", "races with one main_race_id", "R5", races, d.heats, "two races are the same if both id and start are; Get returns the one with the highest fee, and a registration may enter either"},
-		{"2.4", "entry fees", "R13", races, d.fees, "the ledger refuses a race without a fee, unless WithFreeRaces; one whose fee is not a whole number cannot be read or paid; fees of few digits look like whole tokens, which a limit in the smallest unit does not limit"},
-		{"4.9", "who is listed in a race", "R1", both, d.participants, "an empty list proves nothing: after a lost response Registered decides when the race lists others, at the latest two hours after the start; the fee counts as paid until then"},
-		{"7", "the header Date", "R14", both, d.date, "Registered counts by it: if it is ahead by more than an hour, a horse that is in a race may be reported as absent, so look in the game before you register it again"},
-		{"4.8", "ids", "R4", races, d.ids, "Get returns an error in place of another race or horse; if one that does not exist is not a 404 or empty, errors.Is does not find ErrNotFound in it"},
-		{"2", "undocumented and missing members", "R11", nothing, d.members, "the methods return the errors; a member of another type stays zero, unless somebody decides by it: then its entry is an error; CaptureResponse has all as it was sent"},
+		{"4.5", "tiers", "R10", nothing, d.tiers, "if the races of another tier than 5 are named Omega, Results of that tier fails with ErrBodyIgnored"},
+		{"4.5", "start_time_from", "R10", bodies, d.bound, "if a page includes races that start at the requested time, Results yields each of them once nevertheless; if the time is not read to the millisecond, Results can miss races that start shortly after one another"},
+		{"4.5", "the races of a page", "R12", bodies, d.order, "Results and Follow miss races that a page leaves out, and ResultsV1 may miss them, too; do not assume that a list of finished races is complete"},
+		{"4.7", "empty lists", "R8", nothing, d.emptyLists, "Watch requests an empty list once more before it reports races as closed, but Races.Open returns it; if the page before the first race is not an empty list, Results ends with an error after the oldest race"},
+		{"2.4", "start times", "R9", races, d.seconds, "for each of these races the SDK returns an error instead of the race"},
+		{"2.4", "races with one main_race_id", "R5", races, d.heats, "Results and Watch show them as different races; Get returns the one with the highest fee, and a registration may be for any of them"},
+		{"2.4", "entry fees", "R13", races, d.fees, "the ledger refuses a race without a fee, unless WithFreeRaces is set; a race whose fee is not a whole number cannot be read or paid; fees of few digits may be in whole tokens, so that limits in units of 10^-18 tokens have no effect"},
+		{"4.9", "who is listed in a race", "R1", both, d.participants, "after a lost response, Registered cannot decide while the race lists nobody; if it lists nobody two hours after its start, only the game shows whether the fee is paid; until then the fee counts as paid"},
+		{"7", "the header Date", "R14", both, d.date, "Registered compares it with the deadline and the start of a race: if it is ahead by more than an hour, a horse that is in a race may be reported as absent, so look in the game before you register it again"},
+		{"4.8", "ids", "R4", races, d.ids, "if the response has another race or horse, Get returns an error; if the response for one that does not exist is neither a 404 nor empty, the error of Get does not match ErrNotFound"},
+		{"2", "undocumented and missing members", "R11", nothing, d.members, "the methods of the SDK return these errors; a member of another type is left zero, or its entry is an error if a wrong value would mislead programs, as with a fee; CaptureResponse keeps the response as it was sent"},
 	}
 }
 
@@ -104,10 +104,10 @@ func (d *Doctor) bodies(ctx context.Context) (mark, string) {
 	from := lowest(d.top)
 	second := d.page(ctx, from)
 	if slices.ContainsFunc(second, func(e entry) bool { return e.Start > from }) { // some services include the instant
-		return bad, "they do not arrive: a page before an earlier time contained later races"
+		return bad, "they do not arrive: the page before an earlier start time has later races"
 	}
 	d.second = second
-	return good, "they arrive: a page before an earlier time contained earlier races"
+	return good, "they arrive: the page before an earlier start time has earlier races"
 }
 
 // tiers finds out which numbers of tiers have results, and what they are called.
@@ -135,16 +135,16 @@ func (d *Doctor) tiers(ctx context.Context) (mark, string) {
 }
 
 // bound finds out whether start_time_from excludes its own instant, and whether
-// it is heeded to the millisecond.
+// it is read to the millisecond.
 func (d *Doctor) bound(ctx context.Context) (mark, string) {
 	e := d.second[max(0, slices.IndexFunc(d.second, func(e entry) bool { return e.Start%1000 != 0 }))] // whole seconds show little
 	switch {
 	case !slices.ContainsFunc(d.page(ctx, e.Start+1), e.is):
-		return bad, "a request from one millisecond after a race's start does not show the race: it is not heeded to the millisecond"
+		return bad, "it is not read to the millisecond: a request from one millisecond after the start of a race does not show that race"
 	case slices.ContainsFunc(d.page(ctx, e.Start), e.is):
-		return odd, "it is heeded to the millisecond, and a page includes its own instant"
+		return odd, "it is read to the millisecond, and a page includes races that start at this time"
 	}
-	return good, "it is heeded to the millisecond, and a page does not include its own instant"
+	return good, "it is read to the millisecond, and a page does not include races that start at this time"
 }
 
 // order walks back for some pages, and requests from the middle of each: that shows races
@@ -159,9 +159,9 @@ func (d *Doctor) order(ctx context.Context) (mark, string) {
 		page = d.page(ctx, low)
 	}
 	if missing > 0 {
-		return bad, fmt.Sprintf("%d races are missing from %d pages between others: a page is not of the latest starts", missing, len(d.walked))
+		return bad, fmt.Sprintf("%d races are missing from %d pages, although races that start earlier are shown: a page does not have the latest starts", missing, len(d.walked))
 	}
-	return good, fmt.Sprintf("the latest by start: nothing is missing from %d pages", len(d.walked))
+	return good, fmt.Sprintf("a page has the latest starts: no race is missing from %d pages", len(d.walked))
 }
 
 // emptyLists requests the open races several times, and the races before any.
@@ -179,7 +179,7 @@ func (d *Doctor) emptyLists(ctx context.Context) (mark, string) {
 	status, text := d.get(ctx, resultsPath, map[string]any{"tier": 5, "start_time_from": 1})
 	isList := status < 300 && len(decodeEntries(text)) == 0
 	return oddIf(!isList || empty > 0 && len(d.opened) > 0,
-		"%d of %d lists of open races were empty; the races before any are: status %d, %s", empty, times, status, shapeOf(text))
+		"%d of %d lists of open races were empty; the page before the first race has status %d and is %s", empty, times, status, shapeOf(text))
 }
 
 func (d *Doctor) seconds(context.Context) (mark, string) {
@@ -217,7 +217,7 @@ func (d *Doctor) fees(context.Context) (mark, string) {
 			fees = append(fees, fee)
 		}
 	}
-	text := fmt.Sprintf("of %d, %d are null or absent, %d are not whole numbers", len(d.races()), none, broken)
+	text := fmt.Sprintf("of %d fees, %d are null or absent, and %d are not whole numbers", len(d.races()), none, broken)
 	if len(fees) == 0 {
 		return odd, text
 	}
@@ -241,7 +241,7 @@ func (d *Doctor) participants(ctx context.Context) (mark, string) {
 		over = decodeEntries(text)
 	}
 	return oddIf(share(closed, isListed) < len(closed) || share(over, isListed) < len(over) || len(before) > 0 && share(before, isListed) == 0,
-		"somebody is listed before the deadline in %d of %d races, after it in %d of %d, by id after the result in %d of %d",
+		"horses are listed in %d of %d open races before the deadline, in %d of %d after it, and in %d of %d finished races read by id",
 		share(before, isListed), len(before), share(closed, isListed), len(closed), share(over, isListed), len(over))
 }
 
@@ -251,7 +251,7 @@ func (d *Doctor) date(context.Context) (mark, string) {
 	date, newest, next := d.probe.date, slices.MaxFunc(d.top, byStart), slices.MaxFunc(d.opened, byStart)
 	off := time.Duration(max(date.UnixMilli()-next.Start, newest.Start-date.UnixMilli())) * time.Millisecond
 	if off > time.Minute {
-		return odd, fmt.Sprintf("it is off by the starts of races, by %v or more", off.Round(time.Minute))
+		return odd, fmt.Sprintf("compared with the starts of races, it is off by %v or more", off.Round(time.Minute))
 	}
 	return good, fmt.Sprintf("it fits the starts of races, and is %v behind the clock of this machine", time.Since(date).Round(time.Minute))
 }
@@ -271,11 +271,11 @@ func (d *Doctor) ids(ctx context.Context) (mark, string) {
 	for path, is := range isRequested {
 		status, text := d.get(ctx, path, nil)
 		if status >= 300 || !slices.ContainsFunc(decodeEntries(text), is) {
-			return bad, fmt.Sprintf("%s: status %d, %s, not the one requested", path, status, shapeOf(text))
+			return bad, fmt.Sprintf("%s: the response has status %d and is %s, and does not have the entry requested", path, status, shapeOf(text))
 		}
 	}
 	status, text := d.get(ctx, "/api/v1/races/999999999999", nil)
 	shape := shapeOf(text)
 	isNotFound := status == http.StatusNotFound || status == http.StatusNoContent || shape == "null" || shape == "an array of 0"
-	return oddIf(!isNotFound, "%d of %[1]d are those requested; one that does not exist is: status %d, %s", len(isRequested), status, shape)
+	return oddIf(!isNotFound, "%d of %[1]d responses have the entry requested; the response for a race that does not exist has status %d and is %s", len(isRequested), status, shape)
 }

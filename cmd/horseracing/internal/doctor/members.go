@@ -80,7 +80,7 @@ func (d *Doctor) members(ctx context.Context) (mark, string) {
 		}
 	}
 	if len(differences) == 0 {
-		return good, "what is read has the members of the types, and no others"
+		return good, "the responses have all documented members, and no others"
 	}
 	if found == good {
 		found = odd
