@@ -36,7 +36,7 @@ import (
 // 2^63. Lists are JSON.
 const schema = `
 CREATE TABLE IF NOT EXISTS races (
-	race_id INTEGER NOT NULL, start_time INTEGER NOT NULL, -- heats share an id
+	race_id INTEGER NOT NULL, start_time INTEGER NOT NULL, -- two races may share an id
 	tier_id INTEGER NOT NULL, registration_deadline INTEGER NOT NULL, name TEXT, hippodrome TEXT, hippodrome_type TEXT, turf TEXT,
 	type TEXT, length INTEGER, places INTEGER, min_level INTEGER, max_level INTEGER, v2 INTEGER, no_equipment INTEGER,
 	entry_fee TEXT NOT NULL, prizes TEXT, final_order TEXT, winners TEXT,
@@ -85,7 +85,7 @@ CREATE VIEW fees AS
 SELECT race_id, horse, sent_at, state, fee, max(start_time) AS start_time, place, json_extract(prizes, '$[' || (place - 1) || ']') AS prize
 FROM registrations LEFT JOIN participants USING (race_id, horse) LEFT JOIN races USING (race_id, start_time)
 WHERE state IN ('entered', 'unknown', 'sending') -- what may have been paid
-GROUP BY race_id, horse; -- one fee, if it ran in several heats: beside the last
+GROUP BY race_id, horse; -- one fee, in the row of the last of several races with that id
 
 DROP VIEW IF EXISTS speed;
 CREATE VIEW speed AS
