@@ -153,7 +153,7 @@ type followLoop[T any] struct {
 // Lookback, is yielded then. The error of an entry without an id or a start time may be
 // yielded again after a resume, because such an entry has no position.
 //
-// If the races of the listing have a FinalOrder, a race that is listed without one is yielded
+// If some races of the listing have a FinalOrder, a race that is listed without one is yielded
 // when it has one, or as it is when its start is more than Lookback ago.
 //
 // If more than 700 entries start within Lookback, only the newest 700 are certainly checked

@@ -97,13 +97,13 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // of such entries. While the service refuses requests, the loop waits as long as the context
 // allows.
 //
-// The loop ends at Since, or at an empty page, but not at a page that is only short. Since the
-// service may show an empty page by mistake, the pager checks it, unless the page before was
-// not full and showed no older entry: it waits 200 ms, requests the page of the last entry
-// yielded, if there is one, and then the empty page again. If the last entry yielded is
-// missing from its page, or if the listing has shown an entry older than the empty page, the
-// loop ends with a [*DecodeError]. It ends with [ErrBodyIgnored] if a response does not match
-// the page that was requested.
+// The loop ends at Since, or at an empty page, but not at a page that is only short. Because
+// the service may show an empty page by mistake, the pager checks it: it waits 200 ms,
+// requests the page of the last entry yielded, if there is one, and then the empty page again.
+// There is no check if the page before was not full and showed no older entry. If the last
+// entry yielded is missing from its page, or if the listing has shown an older entry, the loop
+// ends with a [*DecodeError]. It ends with [ErrBodyIgnored] if a response does not match the
+// page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

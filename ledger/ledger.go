@@ -31,8 +31,8 @@
 //     be in the file; the next program that appends a line cuts that part off.
 //   - After that line is on disk, and before a response was read. The entry stays Sending. The
 //     fee may be paid, so it counts, and the pair is not sent again. Settle and Decide treat
-//     it like an Unknown one. If the request was never sent, Settle finds that out an hour
-//     after the start of the race.
+//     it like an Unknown one. If the request was never sent, Settle finds that out, usually an
+//     hour after the start of the race.
 //   - After the response was read, and before the line with the outcome is on disk. The entry
 //     stays Sending, as above. Settle reads the outcome from the race.
 //   - After the line with the outcome is on disk. Nothing is left to find out.
