@@ -55,7 +55,7 @@ type Race struct {
 	Participants         []RaceParticipant `json:"participants,omitzero" decode:"strict"` // empty if there are none yet
 	Status               RaceStatus        `json:"status"`
 	FinalOrder           []int             `json:"final_order,omitzero" decode:"strict"` // indexes, on finished races; see Finishers
-	Winners              []int             `json:"winners,omitzero" decode:"strict"`     // indexes, on finished races
+	Winners              []int             `json:"winners,omitzero" decode:"strict"`     // indexes, on finished races; see Winner
 }
 
 func (r *Race) id() pathID  { return r.MainRaceID }
