@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
-	"log"
 	"log/slog"
 	"math/big"
 	"os"
@@ -22,7 +20,6 @@ import (
 
 func TestMain(m *testing.M) {
 	beam.Init()
-	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	m.Run()
 }
@@ -49,10 +46,7 @@ func race(id int, start time.Time) horseracing.Race {
 // read returns how often each race is in the file of each day.
 func read(t *testing.T, folder string) map[string]map[int]int {
 	t.Helper()
-	files, err := filepath.Glob(folder + "/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, _ := filepath.Glob(folder + "/*")
 	days := map[string]map[int]int{}
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -74,12 +68,15 @@ func read(t *testing.T, folder string) map[string]map[int]int {
 	return days
 }
 
-func TestEachRaceOfEachDayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
+func TestEachRaceOfADayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
 	want := map[string]map[int]int{"tier5-2025-04-29.jsonl": {}, "tier5-2025-04-30.jsonl": {}, "tier5-2025-05-01.jsonl": {}}
 	var races []horseracing.Race
 	for i := range 300 { // every 20 minutes, from an hour before the first day; two at a time now and then
 		start := begin.Add(time.Duration(i-i/7%2)*20*time.Minute - time.Hour)
 		races = append(races, race(i+1, start))
+		if i == 50 { // a fee that the client cannot read; whoever reads the file perhaps can
+			races[i].EntryFee = horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil))
+		}
 		if day := want["tier5-"+start.Format(time.DateOnly)+".jsonl"]; day != nil {
 			day[i+1] = 1
 		}
@@ -118,28 +115,18 @@ func TestADayThatFailsLeavesNoFileAndEndsTheJob(t *testing.T) {
 	}
 }
 
-func TestARaceThatCannotBeReadIsWrittenAndAnInstantThatOverflowsIsReported(t *testing.T) {
-	broken := race(1, begin.Add(time.Hour))
-	broken.EntryFee = horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(100), nil)) // beyond what is read
-	races := []horseracing.Race{broken, race(2, begin.Add(2*time.Hour)), race(3, begin.Add(30*time.Minute))}
-	useFake(t, races...)
-	out := t.TempDir()
-	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30"); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff(map[string]map[int]int{"tier5-2025-04-29.jsonl": {1: 1, 2: 1, 3: 1}}, read(t, out)); diff != "" {
-		t.Errorf("a race that cannot be read (-want +got):\n%s", diff)
-	}
-
+func TestAnInstantWithMoreRacesThanAPageIsReportedAndTheOtherRacesAreWritten(t *testing.T) {
+	races := []horseracing.Race{race(1, begin.Add(time.Hour)), race(2, begin.Add(2*time.Hour))}
 	for i := range 12 {
 		races = append(races, race(10+i, begin.Add(90*time.Minute)))
 	}
 	useFake(t, races...)
-	out = t.TempDir()
-	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30"); err == nil || !strings.Contains(err.Error(), "at 1 instants a whole page") {
-		t.Errorf("twelve races at one instant: %v", err)
+	out := t.TempDir()
+	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30")
+	if err == nil || !strings.Contains(err.Error(), "at 1 instants a whole page") {
+		t.Errorf("got %v", err)
 	}
-	if day := read(t, out)["tier5-2025-04-29.jsonl"]; len(day) != 13 { // a page of ten, and the three others
-		t.Errorf("%d races are in the file, want 13", len(day))
+	if day := read(t, out)["tier5-2025-04-29.jsonl"]; len(day) != 12 { // a page of ten, and the two others
+		t.Errorf("%d races are in the file, want 12", len(day))
 	}
 }

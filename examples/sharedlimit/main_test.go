@@ -55,51 +55,28 @@ func startRedis(t *testing.T) (addr string, stop func()) {
 	return addr, stop
 }
 
-// useFake makes a fake the service of the environment.
-func useFake(t *testing.T) *horseracingtest.Server {
-	t.Helper()
+func TestThreeClientsShareOneLimitAndSendNothingWithoutRedis(t *testing.T) {
+	addr, stop := startRedis(t)
 	fake := horseracingtest.NewServer()
 	t.Cleanup(fake.Close)
 	t.Setenv("HORSERACING_BASE_URL", fake.URL)
 	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
-	return fake
-}
-
-func TestThreeClientsShareOneLimit(t *testing.T) {
-	addr, _ := startRedis(t)
-	fake, began := useFake(t), time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	began, sent := time.Now(), make(chan int, 1)
 	go func() {
 		for fake.RequestCount() < 45 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		cancel()
-	}()
-	if _, err := read(ctx, 3, func() horseracing.Limiter { return NewLimiter(addr, 40, 5) }); err != nil {
-		t.Fatal(err)
-	}
-	took := time.Since(began)
-	if n := fake.RequestCount(); n < 45 || took < 990*time.Millisecond {
-		t.Errorf("%d requests in %v: five at once and 40 a second are 45 in a second", n, took)
-	}
-}
-
-func TestWithoutRedisNothingIsSent(t *testing.T) {
-	addr, stop := startRedis(t)
-	fake, sent := useFake(t), make(chan int, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	go func() {
-		for fake.RequestCount() < 10 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
+		if took := time.Since(began); took < 990*time.Millisecond {
+			t.Errorf("45 requests took %v: five at once and 40 a second take a second", took)
 		}
 		stop()
 		sent <- fake.RequestCount()
 	}()
 	_, err := read(ctx, 3, func() horseracing.Limiter { return NewLimiter(addr, 40, 5) })
 	if err == nil || !strings.Contains(err.Error(), "nothing is sent") {
-		t.Errorf("got %v", err)
+		t.Errorf("without Redis: %v", err)
 	}
 	if late := fake.RequestCount() - <-sent; late > 3 { // which were permitted before
 		t.Errorf("%d requests were sent without a permission", late)
