@@ -2,7 +2,6 @@ package peers
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -27,34 +26,27 @@ func TestBesideAWS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute of simulations")
 	}
-	bucket := func() limit { return rateLimit{rate.NewLimiter(50, 50)} }
-	sliding := func(most int, length time.Duration) func() limit {
-		return func() limit { return &slidingWindow{most: most, length: length} }
-	}
+	bucket := func() limit { return rate.NewLimiter(50, 50) }
+	sliding := func() limit { return &slidingWindow{most: 60, length: time.Minute} }
 	for _, row := range []struct {
-		name      string
-		limit     func() limit
-		perSecond float64
-		service   service
-		clients   int
-		from, to  time.Duration
-		used      float64 // by this SDK, at least
-		refused   float64 // of its requests, at most
+		name            string
+		limit           func() limit
+		perSecond       float64
+		status, clients int // status is that of a refusal
+		from, to        time.Duration
+		used            float64 // by this SDK, at least
+		refused         float64 // of its requests, at most
 	}{
-		{"60 a minute, sliding, minutes 20 to 120", sliding(60, time.Minute), 1, service{}, 1, 20 * time.Minute, 2 * time.Hour, 0.85, 0.1},
-		{"100 a minute, sliding, minutes 20 to 120", sliding(100, time.Minute), 100.0 / 60, service{}, 1, 20 * time.Minute, 2 * time.Hour, 0.85, 0.1},
-		{"90 in 30 s, sliding, minutes 20 to 120", sliding(90, 30*time.Second), 3, service{}, 1, 20 * time.Minute, 2 * time.Hour, 0.85, 0.1},
-		{"60 a minute, sliding, announced, minutes 1 to 20", sliding(60, time.Minute), 1, service{announces: true}, 1, time.Minute, 20 * time.Minute, 0.9, 0.002},
-		{"50 a second, 503, minutes 1 to 10", bucket, 50, service{status: 503}, 1, time.Minute, 10 * time.Minute, 0.6, 0.05},
-		{"50 a second, two clients, minutes 5 to 15", bucket, 50, service{}, 2, 5 * time.Minute, 15 * time.Minute, 0.9, 0.05},
-		{"50 a second, five clients, minutes 5 to 15", bucket, 50, service{}, 5, 5 * time.Minute, 15 * time.Minute, 0.9, 0.4},
-		{"50 a second, ten clients, minutes 5 to 15", bucket, 50, service{}, 10, 5 * time.Minute, 15 * time.Minute, 0.9, 0.4},
+		{"60 a minute, sliding, minutes 20 to 120", sliding, 1, 429, 1, 20 * time.Minute, 2 * time.Hour, 0.85, 0.1},
+		{"50 a second, 503, minutes 1 to 10", bucket, 50, 503, 1, time.Minute, 10 * time.Minute, 0.6, 0.05},
+		{"50 a second, two clients, minutes 5 to 15", bucket, 50, 429, 2, 5 * time.Minute, 15 * time.Minute, 0.9, 0.05},
+		{"50 a second, five clients, minutes 5 to 15", bucket, 50, 429, 5, 5 * time.Minute, 15 * time.Minute, 0.9, 0.4},
+		{"50 a second, ten clients, minutes 5 to 15", bucket, 50, 429, 10, 5 * time.Minute, 15 * time.Minute, 0.9, 0.4},
 	} {
 		for name, connect := range map[string]connector{"horseracing": connectSDK, "AWS": connectAWS} {
 			t.Run(row.name+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := row.service
-					s.limit = row.limit()
+					s := &service{limit: row.limit(), status: row.status}
 					all := s.run(t, connect, row.clients, row.from, row.to)
 					var accepted, refused int
 					for _, c := range all {
@@ -78,15 +70,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-type limit interface {
-	// admit accepts a request or refuses it. left is how many more are accepted now,
-	// and reset when there are more.
-	admit() (ok bool, left int, reset time.Duration)
-}
-
-type rateLimit struct{ *rate.Limiter }
-
-func (l rateLimit) admit() (bool, int, time.Duration) { return l.Allow(), int(l.Tokens()), time.Second }
+// A limit accepts a request or refuses it.
+type limit interface{ Allow() bool }
 
 // slidingWindow accepts so many requests in any such time.
 type slidingWindow struct {
@@ -95,28 +80,27 @@ type slidingWindow struct {
 	log    []time.Time
 }
 
-func (l *slidingWindow) admit() (ok bool, left int, reset time.Duration) {
+func (l *slidingWindow) Allow() bool {
 	now := time.Now()
 	l.log = slices.DeleteFunc(l.log, func(at time.Time) bool { return now.Sub(at) >= l.length })
-	if ok = len(l.log) < l.most; ok {
-		l.log = append(l.log, now)
+	if len(l.log) == l.most {
+		return false
 	}
-	return ok, l.most - len(l.log), l.length - now.Sub(l.log[0])
+	l.log = append(l.log, now)
+	return true
 }
 
 // service sends an empty list, or a refusal.
 type service struct {
 	limit
-	status    int // of a refusal, 429 if it is zero
-	announces bool
-	mu        *sync.Mutex
+	status int
+	mu     sync.Mutex
 }
 
 type counts struct{ accepted, refused int }
 
 // run has some clients of the service request pages, and returns what each got from a time to another.
 func (s *service) run(t *testing.T, connect connector, clients int, from, to time.Duration) []counts {
-	s.mu = new(sync.Mutex)
 	ctx, cancel := context.WithCancel(t.Context())
 	all := make([]counts, clients)
 	var workers sync.WaitGroup
@@ -137,36 +121,27 @@ func (s *service) run(t *testing.T, connect connector, clients int, from, to tim
 	}
 	time.Sleep(from)
 	s.mu.Lock()
-	before := slices.Clone(all)
+	clear(all)
 	s.mu.Unlock()
 	time.Sleep(to - from)
 	cancel()
 	workers.Wait()
-	for i := range all {
-		all[i].accepted -= before[i].accepted
-		all[i].refused -= before[i].refused
-	}
 	return all
 }
 
 func (s *service) respond(c *counts) *http.Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ok, left, reset := s.admit()
-	header := http.Header{"Content-Type": {"application/json"}}
-	if s.announces {
-		header.Set("RateLimit-Limit", fmt.Sprint(s.limit.(*slidingWindow).most))
-		header.Set("RateLimit-Remaining", fmt.Sprint(left))
-		header.Set("RateLimit-Reset", fmt.Sprint(int(reset.Seconds())+1))
-	}
 	status := http.StatusOK
-	if c.accepted++; !ok {
-		c.accepted, c.refused = c.accepted-1, c.refused+1
-		if status = s.status; status == 0 {
-			status = http.StatusTooManyRequests
-		}
+	if s.Allow() {
+		c.accepted++
+	} else {
+		c.refused++
+		status = s.status
 	}
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("[]"))}
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader("[]")),
+	}
 }
 
 // connector returns how a client requests a page.

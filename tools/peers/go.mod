@@ -4,13 +4,11 @@ go 1.26.0
 
 require (
 	github.com/aws/aws-sdk-go-v2 v1.48.0
-	github.com/digitalocean/godo v1.236.0
 	github.com/google/go-github/v92 v92.0.0
 	github.com/horseracing-go/horseracing v0.0.0
 	github.com/openai/openai-go/v3 v3.96.0
 	github.com/stripe/stripe-go/v85 v85.0.0
 	golang.org/x/time v0.16.0
-	tailscale.com/client/tailscale/v2 v2.9.0
 )
 
 require (
@@ -21,12 +19,10 @@ require (
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
-	github.com/tailscale/hujson v0.0.0-20220506213045-af5ed07155e5 // indirect
 	github.com/tidwall/gjson v1.20.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
-	golang.org/x/oauth2 v0.34.0 // indirect
 )
 
 replace github.com/horseracing-go/horseracing => ../..
