@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -18,11 +16,11 @@ import (
 
 // diagnosis is the doctor's report as JSON.
 type diagnosis struct {
-	Service, SDK, Go, System, Contains string
-	Requests, Failed                   int
-	Failures                           map[string]int
-	Interrupted                        bool
-	Findings                           []struct{ Section, Topic, Mark, Text, Advice string }
+	SDK, Contains    string
+	Requests, Failed int
+	Failures         map[string]int
+	Interrupted      bool
+	Findings         []struct{ Topic, Mark, Text string }
 }
 
 func (d diagnosis) text(topic string) string {
@@ -48,22 +46,15 @@ func diagnose(t *testing.T, status int, environment []string, args ...string) di
 func TestTheDoctorFindsNothingBrokenInTheFake(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithHistory(400))
+	onlyReads(t, fake)
 	d := diagnose(t, 0, environment(fake))
 	for _, f := range d.Findings {
 		if f.Mark != "ok" {
 			t.Errorf("%+v", f)
 		}
 	}
-	if d.Requests > 150 || d.Failed != 0 || d.Requests != fake.RequestCount() {
-		t.Errorf("%d requests, %d failed", d.Requests, d.Failed)
-	}
-	if d.SDK != horseracing.Version || d.Go != runtime.Version() || d.System != runtime.GOOS+"/"+runtime.GOARCH || !strings.Contains(d.Contains, "names the host") {
+	if d.Requests > 150 || d.Failed != 0 || d.Requests != fake.RequestCount() || d.SDK != horseracing.Version || d.Contains == "" {
 		t.Errorf("%+v", d)
-	}
-	for _, request := range fake.Requests() {
-		if request.Method != http.MethodGet {
-			t.Errorf("it sent %s %s", request.Method, request.Path)
-		}
 	}
 }
 
@@ -94,17 +85,13 @@ func TestAnInterruptedDoctorReportsWhatItFound(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	status := runHere(t, ctx, fake, &program{stdout: &stdout, stderr: &stderr}, "doctor", "--json", "--rate", "1000")
 	var d diagnosis
-	if err := json.Unmarshal(stdout.Bytes(), &d); err != nil || status != 130 || !d.Interrupted || !strings.Contains(stderr.String(), `"code":"interrupted"`) {
-		t.Fatalf("status %d, %v: %s%s", status, err, &stdout, &stderr)
+	err := json.Unmarshal(stdout.Bytes(), &d)
+	if err != nil || status != 130 || !d.Interrupted || !strings.Contains(stderr.String(), `"code":"interrupted"`) {
+		t.Errorf("status %d, %v: %s%s", status, err, &stdout, &stderr)
 	}
-	for topic, want := range map[string]string{
-		"bodies of GET requests": "ok: ",
-		"entry fees":             "ok: ",
-		"ids":                    "skipped: not examined: interrupted",
-	} {
-		if got := d.text(topic); !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s, want %s", topic, got, want)
-		}
+	before, after := d.text("bodies of GET requests"), d.text("ids")
+	if !strings.HasPrefix(before, "ok: ") || after != "skipped: not examined: interrupted" {
+		t.Errorf("%s; %s", before, after)
 	}
 }
 
@@ -117,8 +104,9 @@ func TestNoKeyIsInAnyOutputOfTheDoctor(t *testing.T) {
 	})
 	for _, form := range []string{"--json", "--markdown", "--table"} {
 		got := run(t, environment(fake), "doctor", form, "--rate", "1000", "-v")
-		if !strings.Contains(got.stdout, "[redacted]") || strings.Contains(got.stdout+got.stderr, fake.APIKey) || strings.Contains(got.stdout+got.stderr, string(fake.UserKey(0))) {
-			t.Errorf("%s: %s", form, got.stdout+got.stderr)
+		all := got.stdout + got.stderr
+		if !strings.Contains(got.stdout, "[redacted]") || strings.Contains(all, fake.APIKey) || strings.Contains(all, string(fake.UserKey(0))) {
+			t.Errorf("%s: %s", form, all)
 		}
 	}
 }

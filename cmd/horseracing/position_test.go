@@ -14,20 +14,19 @@ import (
 func TestAPositionKeepsItsLinkAndItsMode(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	folder := t.TempDir()
-	file, link := filepath.Join(folder, "file"), filepath.Join(folder, "link")
-	query := []string{"results", "--since", "2025-05-30", "--cursor"}
-	if got := run(t, environment(fake), append(query, file, "-n", "3")...); got.status != 0 || strings.Count(got.stdout, "\n") != 3 {
-		t.Fatalf("%+v", got)
+	file := filepath.Join(t.TempDir(), "file")
+	link := file + ".link"
+	read := func(cursor string, more ...string) result {
+		return run(t, environment(fake), append([]string{"results", "--since", "2025-05-30", "--cursor", cursor}, more...)...)
 	}
-	if err := os.Symlink("file", link); err != nil {
+	read(file, "-n", "3")
+	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
 	}
 	if err := os.Chmod(file, 0o604); err != nil {
 		t.Fatal(err)
 	}
-	rest := run(t, environment(fake), append(query, link)...)
-	again := run(t, environment(fake), append(query, file)...)
+	rest, again := read(link), read(file)
 	info, err := os.Lstat(link)
 	if rest.status != 0 || rest.stdout == "" || again != (result{}) || err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("%v; %d bytes, then %+v", info.Mode(), len(rest.stdout), again)
@@ -35,8 +34,7 @@ func TestAPositionKeepsItsLinkAndItsMode(t *testing.T) {
 	if err := exec.Command("mount", "--bind", file, file).Run(); err == nil { // as a container mounts a file: only root may
 		defer exec.Command("umount", file).Run()
 		fake.Advance(6 * time.Hour)
-		more, again := run(t, environment(fake), append(query, file)...), run(t, environment(fake), append(query, file)...)
-		if more.status != 0 || more.stdout == "" || again != (result{}) {
+		if more, again := read(file), read(file); more.status != 0 || more.stdout == "" || again != (result{}) {
 			t.Errorf("a mount: %d bytes, %s, then %+v", len(more.stdout), more.stderr, again)
 		}
 	}
@@ -49,23 +47,22 @@ func TestTheTextOfACursorIsAPosition(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	file := filepath.Join(t.TempDir(), "file")
-	lines := strings.SplitAfter(run(t, environment(fake), "results", "--since", "2025-05-30", "--cursor", file, "--with-cursor", "-n", "3").stdout, "\n")
-	_, cursor, _ := strings.Cut(lines[0], `{"cursor":"`)
+	first := run(t, environment(fake), "results", "--since", "2025-05-30", "--cursor", file, "--with-cursor", "-n", "3").stdout
+	line, rest, _ := strings.Cut(first, "\n")
+	_, cursor, _ := strings.Cut(line, `{"cursor":"`)
 	cursor, _, _ = strings.Cut(cursor, `"`)
-	for text, want := range map[string]string{
-		cursor:                      "",
-		"\ufeff" + cursor + "\r\n":  "",
-		"\xff\xfeh\x00":             "the text is UTF-16",
-		cursor + "x":                "does not hold a position",
-		"":                          "does not hold a position",
-		`{"service":"x","tier":5}`:  "does not hold a position",
-		`{"service":"x","tier":[5]`: "does not hold a position",
+	for text, want := range map[string]result{
+		cursor:                     {stdout: rest},
+		"\ufeff" + cursor + "\r\n": {stdout: rest},
+		"\xff\xfeh\x00":            {status: 1, stderr: "the text is UTF-16"},
+		cursor + "x":               {status: 1, stderr: "does not hold a position"},
+		"":                         {status: 1, stderr: "does not hold a position"},
+		`{"service":"x","tier":5}`: {status: 1, stderr: "does not hold a position"},
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, file, text)
 		got := run(t, environment(fake), "results", "--cursor", file, "--with-cursor", "-n", "2")
-		if want != "" && (got.status != 1 || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, file)) || want == "" && (got.status != 0 || got.stdout != lines[1]+lines[2]) {
+		isNamed := strings.Contains(got.stderr, file)
+		if got.status != want.status || got.stdout != want.stdout || !strings.Contains(got.stderr, want.stderr) || isNamed != (want.status != 0) {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,23 +27,14 @@ import (
 
 func TestAClosedPipeIsQuiet(t *testing.T) {
 	t.Parallel()
-	cmd := prepare(t, nil, "results", "--demo") // 2,000 races: more than a pipe holds
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, stdout, stderr := start(t, nil, "results", "--demo") // 2,000 races: more than a pipe holds
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || !json.Valid([]byte(line)) {
 		t.Errorf("%q, %v", line, err)
 	}
 	stdout.Close()
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
-		t.Errorf("%v, %s", err, &stderr)
+		t.Errorf("%v, %s", err, stderr)
 	}
 }
 
@@ -54,23 +44,19 @@ func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 	}
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithLatency(time.Hour))
-	for signal, want := range map[os.Signal]exitCode{os.Interrupt: {status: 130, code: "interrupted"}, syscall.SIGTERM: {status: 143, code: "terminated"}} {
+	for signal, want := range map[os.Signal]exitCode{os.Interrupt: {130, "interrupted"}, syscall.SIGTERM: {143, "terminated"}} {
 		for _, args := range []string{"open", "watch", "results", "results --follow", "horse 1 2", "race 1 --json"} {
 			before := fake.RequestCount()
-			cmd := prepare(t, environment(fake), strings.Fields(args)...)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			cmd, _, stderr := start(t, environment(fake), strings.Fields(args)...)
 			waitFor(t, func() bool { return fake.RequestCount() > before })
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
 			said := strings.Contains(stderr.String(), `"code":"`+want.code+`"`)
-			if status := cmd.ProcessState.ExitCode(); status != want.status || said != strings.Contains(args, "--json") || !said && stderr.Len() > 0 {
-				t.Errorf("%s, %v: status %d, %s", args, signal, status, &stderr)
+			status, isJSON := cmd.ProcessState.ExitCode(), strings.Contains(args, "--json")
+			if status != want.status || said != isJSON || !said && stderr.Len() > 0 {
+				t.Errorf("%s, %v: status %d, %s", args, signal, status, stderr)
 			}
 		}
 	}
@@ -88,46 +74,36 @@ func waitFor(t *testing.T, holds func() bool) {
 
 func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 	t.Parallel()
-	fake := newFake(t, horseracingtest.WithSchedule(0))
-	race := horseracing.Race{MainRaceID: 7, StartTime: horseracing.NewTimestamp(fake.Now().Add(time.Hour))}
-	fake.AddRaces(race)
-	_, stdout := start(t, environment(fake), "watch", "--interval", "1s")
+	fake, _, _ := newRegistration(t)
+	fake.Inject(horseracingtest.Fault{Status: http.StatusNotFound}) // the first poll fails
+	_, stdout, _ := start(t, environment(fake), "watch", "--new", "--interval", "1s")
+	waitFor(t, func() bool { return fake.RequestCount() >= 3 }) // what was open before is not new
 	lines := bufio.NewScanner(stdout)
-	expect := func(kind string, participants int, what ...string) {
-		t.Helper()
-		var got struct {
-			Kind    string
-			Race    horseracing.Race
-			Time    time.Time
-			Changed []string
-		}
+	race, joined := openRace(fake, 10), openRace(fake, 10)
+	joined.Participants = []horseracing.RaceParticipant{{Number: 8}}
+	for _, step := range []struct {
+		do           func()
+		kind         horseracing.RaceChangeKind
+		participants int
+		changed      []string
+	}{
+		{func() { fake.AddRaces(race) }, horseracing.RaceOpened, 0, nil},
+		{func() { fake.AddRaces(joined) }, horseracing.RaceUpdated, 1, []string{"horse 8 entered"}},
+		{func() { fake.RemoveRaces(10) }, horseracing.RaceClosed, 1, nil},
+	} {
+		step.do()
+		var got change
 		if !lines.Scan() {
-			t.Fatalf("no line about %s", kind)
+			t.Fatalf("no line about %s", step.kind)
 		}
-		if err := json.Unmarshal(lines.Bytes(), &got); err != nil || got.Kind != kind || got.Race.MainRaceID != 7 || len(got.Race.Participants) != participants || !slices.Equal(got.Changed, what) || time.Since(got.Time) > time.Minute {
-			t.Errorf("%s, %v; want %s", lines.Text(), err, kind)
+		if err := json.Unmarshal(lines.Bytes(), &got); err != nil || got.Kind != step.kind || !slices.Equal(got.Changed, step.changed) ||
+			got.Race.MainRaceID != 10 || len(got.Race.Participants) != step.participants || time.Since(got.Time) > time.Minute {
+			t.Errorf("%s: %v", lines.Text(), err)
 		}
 	}
-	expect("opened", 0)
-	race.Participants = []horseracing.RaceParticipant{{Number: 8}}
-	fake.AddRaces(race)
-	expect("updated", 1, "horse 8 entered")
-	fake.RemoveRaces(7)
-	expect("closed", 1)
-}
-
-func TestWatchNewLeavesOutWhatIsOpenAtTheStart(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t, horseracingtest.WithSchedule(0))
-	fake.Inject(horseracingtest.Fault{Status: http.StatusNotFound}) // the first poll fails
-	at := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-	fake.AddRaces(horseracing.Race{MainRaceID: 7, StartTime: at})
-	_, stdout := start(t, environment(fake), "watch", "--new", "--interval", "1s")
-	waitFor(t, func() bool { return fake.RequestCount() >= 3 })
-	fake.AddRaces(horseracing.Race{MainRaceID: 8, StartTime: at})
-	lines := bufio.NewScanner(stdout)
-	if !lines.Scan() || !strings.HasPrefix(lines.Text(), `{"kind":"opened","race":`) || !strings.Contains(lines.Text(), `"main_race_id":8,`) {
-		t.Errorf("%s", lines.Text())
+	_, all, _ := start(t, environment(fake), "watch")
+	if line, err := bufio.NewReader(all).ReadString('\n'); !strings.HasPrefix(line, `{"kind":"opened","race":`) {
+		t.Errorf("%s, %v", line, err)
 	}
 }
 
@@ -145,12 +121,9 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 			var positions [][]byte // as each line was printed
 			print := func(at []byte, most int, more ...string) error {
 				lines, positions = nil, nil
-				err := os.RemoveAll(file)
+				os.Remove(file)
 				if at != nil {
-					err = os.WriteFile(file, at, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
+					writeFile(t, file, string(at))
 				}
 				p := &program{stderr: io.Discard, stdout: writer(func(line []byte) error {
 					time.Sleep(2 * saveInterval)
@@ -202,23 +175,17 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 func TestTheCursorIsBoundToATierAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
-	query := []string{"results", "--tier", "2", "--since", "2025-05-25"}
-	want := run(t, environment(fake), query...)
-	lines := slices.Collect(strings.Lines(want.stdout))
+	read := func(more ...string) result { return run(t, environment(fake), append([]string{"results"}, more...)...) }
+	lines := slices.Collect(strings.Lines(read("--tier", "2", "--since", "2025-05-25").stdout))
 	slices.Reverse(lines)
-	want.stdout = strings.Join(lines, "")
 	file := filepath.Join(t.TempDir(), "place")
-	got := run(t, environment(fake), append(query, "-n", "7", "--cursor", file)...)
-	rest := run(t, environment(fake), "results", "--tier", "2", "--since", "1d", "--cursor", file)
-	got.stdout += rest.stdout
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || strings.Count(want.stdout, "\n") < 9 {
-		t.Errorf("%s", diff)
+	first := read("--tier", "2", "--since", "2025-05-25", "-n", "7", "--cursor", file)
+	rest := read("--tier", "2", "--since", "1d", "--cursor", file)
+	if diff := cmp.Diff(strings.Join(lines, ""), first.stdout+rest.stdout); diff != "" || len(lines) < 9 {
+		t.Errorf("%d races, %s", len(lines), diff)
 	}
-	if again := run(t, environment(fake), append(query, "--cursor", file)...); again != (result{}) {
+	if again := read("--tier", "2", "--since", "2025-05-25", "--cursor", file); again != (result{}) {
 		t.Errorf("after the end: %+v", again)
 	}
-	other := run(t, environment(fake), "results", "--cursor", file, "--tier", "3")
-	if other.status != 2 || other.stdout != "" || !strings.Contains(other.stderr, "tier 2, not 3") {
-		t.Errorf("with another tier: %+v", other)
-	}
+	expect(t, environment(fake), result{status: 2, stderr: "tier 2, not 3"}, "results", "--cursor", file, "--tier", "3")
 }

@@ -40,22 +40,6 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	}
 }
 
-func TestRowsThatArePrintedOneByOneStayInTheirColumns(t *testing.T) {
-	var screen strings.Builder
-	s := newSheet(&program{stdout: &screen, interactive: true, width: 80}, layout[string]{
-		columns: []column{{title: "NAME", width: 8}, {title: "LENGTH", isNumber: true}},
-		cells:   func(name *string) []any { return []any{*name, len(*name)} },
-	})
-	for _, name := range []string{"one", "longer than that"} {
-		if err := errors.Join(s.add(&name, &name), s.flush()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff("NAME      LENGTH\none            3\nlonger …      16\n", screen.String()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestJSONOnATerminalCannotControlIt(t *testing.T) {
 	for isTerminal, want := range map[bool]string{
 		false: "\"é\u007f\u009b\u202e\U000e0001馬\"\n",

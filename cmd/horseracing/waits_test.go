@@ -12,19 +12,20 @@ import (
 )
 
 func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testing.T) {
+	type between [2]time.Duration // seconds; zero if nothing is printed
 	after := func(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 	for name, test := range map[string]struct {
 		fault           horseracingtest.Fault
-		attended, other [2]time.Duration // between which the first line is printed, zero if none is
+		attended, other between // when the first line is printed
 	}{
-		"it never responds":          {horseracingtest.Fault{Delay: time.Hour, Times: -1}, [2]time.Duration{5, 5}, [2]time.Duration{60, 65}},
-		"half of a response":         {horseracingtest.Fault{Drip: time.Hour, Times: -1}, [2]time.Duration{5, 5}, [2]time.Duration{60, 65}},
-		"it refuses a page":          {horseracingtest.Fault{Status: 429, Header: after("20"), Times: 6}, [2]time.Duration{5, 5}, [2]time.Duration{60, 70}},
-		"it fails now and then":      {horseracingtest.Fault{Status: 503, Skip: 20, Times: 3}, [2]time.Duration{}, [2]time.Duration{}},
-		"it refuses a moment":        {horseracingtest.Fault{Status: 429, Header: after("2"), Times: 2}, [2]time.Duration{}, [2]time.Duration{}},
-		"it is slow, and that is it": {horseracingtest.Fault{Delay: 4 * time.Second, Times: -1}, [2]time.Duration{}, [2]time.Duration{}},
+		"it never responds":          {horseracingtest.Fault{Delay: time.Hour, Times: -1}, between{5, 5}, between{60, 65}},
+		"half of a response":         {horseracingtest.Fault{Drip: time.Hour, Times: -1}, between{5, 5}, between{60, 65}},
+		"it refuses a page":          {fault: horseracingtest.Fault{Status: 429, Header: after("20"), Times: 6}, attended: between{5, 5}, other: between{60, 70}},
+		"it fails now and then":      {fault: horseracingtest.Fault{Status: 503, Skip: 20, Times: 3}},
+		"it refuses a moment":        {fault: horseracingtest.Fault{Status: 429, Header: after("2"), Times: 2}},
+		"it is slow, and that is it": {fault: horseracingtest.Fault{Delay: 4 * time.Second, Times: -1}},
 	} {
-		for attended, want := range map[bool][2]time.Duration{true: test.attended, false: test.other} {
+		for attended, want := range map[bool]between{true: test.attended, false: test.other} {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				var lines atomic.Int64
