@@ -1,7 +1,6 @@
 package horseracingtest_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -9,20 +8,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
-
-// readAs requests something of a fake with readings, in which race 20 is open, race 10 has
-// finished and horse 1 has entered race 20, and returns status and body.
-func readAs(t *testing.T, readings horseracingtest.Readings, method, path, body string) (*http.Response, string) {
-	t.Helper()
-	s := start(t, horseracingtest.WithReadings(readings), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	open, second, over := raceAt(s, 20, time.Hour), raceAt(s, 21, 2*time.Hour), raceAt(s, 10, -time.Hour)
-	open.Participants = []horseracing.RaceParticipant{{Number: 4000}}
-	open.EntryFee, second.EntryFee = horseracing.NewBigInt(5), horseracing.NewBigInt(7)
-	over.Participants, over.FinalOrder = []horseracing.RaceParticipant{{Number: 4000, Total: 60}}, []int{0}
-	s.AddRaces(open, second, over)
-	_, _ = do(t, s, newRequest(t, s, "POST", registerPath, registration(1, s.UserKey(0), 20)))
-	return do(t, s, newRequest(t, s, method, path, strings.ReplaceAll(body, "ENTRY", registration(2, s.UserKey(0), 20))))
-}
 
 func TestReadings(t *testing.T) {
 	const race = "/api/v1/races/20"
@@ -46,7 +31,14 @@ func TestReadings(t *testing.T) {
 		"an empty list is 204":         {horseracingtest.Readings{EmptyList: "204"}, "GET", resultsPath, `{"tier":1}`, 204, "", "["},
 		"another type":                 {horseracingtest.Readings{Members: map[string]string{"participants.total": `"x"`, "tier": "5"}}, "GET", race, "", 200, `"total":"x"`, "Omega"},
 	} {
-		response, body := readAs(t, test.readings, test.method, test.path, test.body)
+		s := start(t, horseracingtest.WithReadings(test.readings), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		open, second, over := raceAt(s, 20, time.Hour), raceAt(s, 21, 2*time.Hour), raceAt(s, 10, -time.Hour)
+		open.Participants = []horseracing.RaceParticipant{{Number: 4000}}
+		open.EntryFee, second.EntryFee = horseracing.NewBigInt(5), horseracing.NewBigInt(7)
+		over.Participants, over.FinalOrder = []horseracing.RaceParticipant{{Number: 4000, Total: 60}}, []int{0}
+		s.AddRaces(open, second, over)
+		register(t, s, 1, s.UserKey(0), 20)
+		response, body := do(t, s, newRequest(t, s, test.method, test.path, strings.ReplaceAll(test.body, "ENTRY", registration(2, s.UserKey(0), 20))))
 		if response.StatusCode != test.status || !strings.Contains(body, test.has) || strings.Contains(body, test.lacks) {
 			t.Errorf("%s: status %d, %s", name, response.StatusCode, body)
 		}

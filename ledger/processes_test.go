@@ -84,12 +84,8 @@ func playProcesses(t *testing.T, random *rand.Rand) {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithSeed(random.Uint64()))
 	defer fake.Close()
 	addRaces(fake, 1, botRaces)
-	fake.Inject(
-		horseracingtest.Fault{Path: registerPath, Probability: 0.1, ResetAfter: true},
-		horseracingtest.Fault{Path: registerPath, Probability: 0.1, ResetBefore: true},
-		horseracingtest.Fault{Path: registerPath, Probability: 0.1, Status: 503},
-		horseracingtest.Fault{Path: registerPath, Probability: 0.7, Delay: 50 * time.Millisecond},
-	)
+	injectLosses(fake)
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Probability: 0.7, Delay: 50 * time.Millisecond})
 	path := filepath.Join(t.TempDir(), "l")
 	args := fmt.Sprintln(path, fake.URL, fake.APIKey, string(fake.UserKey(0)), fake.Horses(0)[0], fake.Horses(0)[1])
 	var bots sync.WaitGroup
