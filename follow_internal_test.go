@@ -1,31 +1,12 @@
 package horseracing
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
-
-// Entries that differ have keys that differ, and so do an entry and its error.
-func TestTheKeysOfEntriesDiffer(t *testing.T) {
-	keys := map[string]string{}
-	for _, id := range []string{"", "7", "-7", "7_1", "7.1", "!7", "?7", "a", strings.Repeat("a", 5000), "é", " 7"} {
-		for start := range int64(3) {
-			for _, err := range []error{nil, errNilContext} {
-				name := fmt.Sprintf("%q at %d, %v", id, start, err)
-				key := keyOf(walk.Entry[Entry[Race]]{ID: id, Start: start, Err: err})
-				if other, ok := keys[key]; ok {
-					t.Errorf("%s and %s have the key %q", name, other, key)
-				}
-				keys[key] = name
-			}
-		}
-	}
-}
 
 // However many races within Lookback lack their results, few are held in memory, and the
 // cursor stays short. What is forgotten is yielded as it is.

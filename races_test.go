@@ -41,35 +41,27 @@ func TestRacesResultsReadsARace(t *testing.T) {
 
 func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
 	three := []horseracing.RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
-	for _, test := range []struct {
-		name    string
-		order   []int
-		want    []horseracing.HorseNumber
-		problem bool
+	for name, test := range map[string]struct {
+		order, want []int // of participants
 	}{
-		{name: "every place", order: []int{2, 0, 1}, want: []horseracing.HorseNumber{30, 10, 20}},
-		{name: "the first only", order: []int{1}, want: []horseracing.HorseNumber{20}},
-		{name: "none yet", order: nil},
-		{name: "beyond the last", order: []int{0, 3}, problem: true},
-		{name: "before the first", order: []int{-1}, problem: true},
-		{name: "twice the same", order: []int{1, 1}, problem: true},
+		"every place":      {[]int{2, 0, 1}, []int{2, 0, 1}},
+		"the first only":   {[]int{1}, []int{1}},
+		"none yet":         {nil, nil},
+		"beyond the last":  {[]int{0, 3}, nil},
+		"before the first": {[]int{-1}, nil},
+		"twice the same":   {[]int{1, 1}, nil},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			race := horseracing.Race{Participants: three, FinalOrder: test.order}
-			finishers, err := race.Finishers()
-			if (err != nil) != test.problem {
-				t.Fatalf("error %v", err)
-			}
-			winner, ok := race.Winner()
-			if wins := len(test.want) > 0; ok != wins || wins && winner.Number != test.want[0] || !wins && winner != (horseracing.RaceParticipant{}) {
-				t.Errorf("Winner is %+v, %t", winner, ok)
-			}
-			var got []horseracing.HorseNumber
-			for _, p := range finishers {
-				got = append(got, p.Number)
-			}
-			double.Equal(t, "finishers", test.want, got)
-		})
+		race := horseracing.Race{Participants: three, FinalOrder: test.order}
+		got, err := race.Finishers()
+		var want []horseracing.RaceParticipant
+		for _, i := range test.want {
+			want = append(want, three[i])
+		}
+		double.Equal(t, name, want, got)
+		winner, ok := race.Winner()
+		if (err != nil) != (len(want) < len(test.order)) || ok != (len(want) > 0) || ok && winner != want[0] {
+			t.Errorf("%s: %v, and the winner is %+v, %t", name, err, winner, ok)
+		}
 	}
 }
 

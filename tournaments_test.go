@@ -31,45 +31,26 @@ func TestTournamentsResultsReadsATournament(t *testing.T) {
 	}}, got)
 }
 
+// A documented name counts before another, and of several unknown ones none does.
 func TestAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
-	for _, test := range []struct {
-		name, json string
-		want       horseracing.AdditionalPrize
-	}{
-		{
-			"the documented names",
-			`{"additional_token":1,"additional_treasury_token":2,"additional_sugar":3,"additional_items":[]}`,
-			horseracing.AdditionalPrize{Token: bigInt("1"), TreasuryToken: horseracing.NewNumber(2), Sugar: horseracing.NewNumber(3)},
-		},
-		{
-			"another currency",
-			`{"additional_coin":1e+21,"additional_treasury_coin":0.5}`,
-			horseracing.AdditionalPrize{Token: bigInt("1000000000000000000000"), TreasuryToken: number("0.5")},
-		},
-		{
-			"the documented name before another",
-			`{"additional_coin":7,"additional_token":1,"additional_apple":8,"additional_treasury_coin":9,"additional_treasury_token":2}`,
-			horseracing.AdditionalPrize{Token: bigInt("1"), TreasuryToken: horseracing.NewNumber(2)},
-		},
-		{
-			"of several unknown ones none",
-			`{"additional_pear":7,"additional_apple":8,"additional_treasury_pear":9,"additional_sugar":1}`,
-			horseracing.AdditionalPrize{Sugar: horseracing.NewNumber(1)},
-		},
-		{
-			"no member that is no number",
-			`{"additional_badges":["x"],"additional_coin":3,"additional_note":"gold","additional_treasury_key":{}}`,
-			horseracing.AdditionalPrize{Token: bigInt("3")},
-		},
-		{"null members", `{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`, horseracing.AdditionalPrize{}},
+	for text, want := range map[string]horseracing.AdditionalPrize{
+		`{"additional_token":1,"additional_treasury_token":2,"additional_sugar":3,"additional_items":[]}`: {Token: bigInt("1"), TreasuryToken: number("2"), Sugar: number("3")},
+
+		`{"additional_coin":1e+21,"additional_treasury_coin":0.5}`: {Token: bigInt("1000000000000000000000"), TreasuryToken: number("0.5")},
+
+		`{"additional_coin":7,"additional_token":1,"additional_apple":8,"additional_treasury_coin":9,"additional_treasury_token":2}`: {Token: bigInt("1"), TreasuryToken: number("2")},
+
+		`{"additional_pear":7,"additional_apple":8,"additional_treasury_pear":9,"additional_sugar":1}`: {Sugar: number("1")},
+
+		`{"additional_badges":["x"],"additional_coin":3,"additional_note":"gold","additional_treasury_key":{}}`: {Token: bigInt("3")},
+
+		`{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`: {},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			var got horseracing.AdditionalPrize
-			if err := json.Unmarshal([]byte(test.json), &got); err != nil {
-				t.Fatal(err)
-			}
-			double.Equal(t, "prize", test.want, got)
-		})
+		var got horseracing.AdditionalPrize
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatal(err)
+		}
+		double.Equal(t, text, want, got)
 	}
 }
 
