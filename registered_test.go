@@ -1,7 +1,6 @@
 package horseracing_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -148,12 +147,4 @@ func TestRegisteredErrorsAreUnknownOutcomes(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		ctx := double.Within(t, time.Second)
-		<-ctx.Done()
-		isIn, err := double.Play(double.Respond(200, "[]")).Client(t).Races.Registered(ctx, 11, 7)
-		if isIn || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("after the context: %t, %v", isIn, err)
-		}
-	})
 }

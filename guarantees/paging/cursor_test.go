@@ -13,16 +13,9 @@ import (
 func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add("hr4.r2.5.eyJwb3NpdGlvbiI6eyJhdCI6NDY2NTUsInNlZW4iOlsiMSJdfX0") // without its checksum
+	f.Add("hr4.r1.5.eyJwb3NpdGlvbiI6eyJhdCI6MjAsInNlZW4iOlsiMTFAbG95dzN2MjgiXX19")
 	f.Add("hr4.r1.0")
 	w := dense(30)
-	for _, p := range []*horseracing.Pager[horseracing.Race]{w.client(f).Races.Results(horseracing.ResultsQuery{}), w.client(f).Races.ResultsV1(horseracing.OffsetQuery{})} {
-		for range 3 {
-			if _, err := p.Take(f.Context(), 9); err != nil {
-				f.Fatal(err)
-			}
-			f.Add(p.Cursor().String())
-		}
-	}
 	check := func(t *testing.T, text string) {
 		for _, text := range []string{text, fmt.Sprintf("%s.%08x", text, crc32.ChecksumIEEE([]byte(text)))} {
 			c, err := horseracing.ParseCursor(text)
