@@ -52,6 +52,7 @@ func operations() map[string]operationTest {
 	const userKey = `user "key" <1>`
 	v2 := horseracing.ResultsQuery{Tier: horseracing.TierOmega, Before: time.UnixMilli(1767225600251)}
 	v1 := horseracing.OffsetQuery{Tier: horseracing.TierOmega, Offset: 20}
+	newest, byOffset := horseracing.ResultsQuery{}, horseracing.OffsetQuery{}
 	return map[string]operationTest{
 		"Horses.Get": {
 			Method: "GET", Path: "/api/v1/horses/1042", Response: "horse.json",
@@ -71,17 +72,13 @@ func operations() map[string]operationTest {
 		},
 		"Races.Results": {
 			Method: "GET", Path: "/api/v2/races/results", Response: "races_results_v2.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
-			Call: func(ctx ctx, c client) (any, error) { return c.Races.Results(v2).Take(ctx, 2) },
-			Further: func(ctx ctx, c client, n int) (any, error) {
-				return c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, n)
-			},
+			Call:    func(ctx ctx, c client) (any, error) { return c.Races.Results(v2).Take(ctx, 2) },
+			Further: func(ctx ctx, c client, n int) (any, error) { return c.Races.Results(newest).Take(ctx, n) },
 		},
 		"Races.ResultsV1": {
 			Method: "GET", Path: "/api/v1/races/results", Response: "races_results_v1.json", Body: `{"tier":5,"offset":20}`,
-			Call: func(ctx ctx, c client) (any, error) { return c.Races.ResultsV1(v1).Take(ctx, 1) },
-			Further: func(ctx ctx, c client, n int) (any, error) {
-				return c.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, n)
-			},
+			Call:    func(ctx ctx, c client) (any, error) { return c.Races.ResultsV1(v1).Take(ctx, 1) },
+			Further: func(ctx ctx, c client, n int) (any, error) { return c.Races.ResultsV1(byOffset).Take(ctx, n) },
 		},
 		"Races.Open": {
 			Method: "GET", Path: "/api/v1/races/open", Response: "races_open.json",
@@ -104,10 +101,8 @@ func operations() map[string]operationTest {
 		},
 		"Tournaments.Results": {
 			Method: "GET", Path: "/api/v1/tournaments/results", Response: "tournaments_results.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
-			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Results(v2).Take(ctx, 1) },
-			Further: func(ctx ctx, c client, n int) (any, error) {
-				return c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, n)
-			},
+			Call:    func(ctx ctx, c client) (any, error) { return c.Tournaments.Results(v2).Take(ctx, 1) },
+			Further: func(ctx ctx, c client, n int) (any, error) { return c.Tournaments.Results(newest).Take(ctx, n) },
 		},
 		"Tournaments.Open": {
 			Method: "GET", Path: "/api/v1/tournaments/open", Response: "tournaments_open.json",

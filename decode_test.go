@@ -107,14 +107,9 @@ func TestDecodeAcceptsWhatHasOneObviousMeaning(t *testing.T) {
 			"Races.Open", `[{"main_race_id":11.0,"length":12.0,"places":1e1,"prizes":[5.0],"entry_fee":5.0,"participants":[{"number":7.0,"lane":2.0,"total":9.5}],"final_order":[0.0]}]`,
 			[]horseracing.Race{{MainRaceID: 11, Length: 12, Places: 10, Prizes: []horseracing.Number{number("5.0")}, EntryFee: bigInt("5"), Participants: []horseracing.RaceParticipant{{Number: 7, Lane: 2, Total: 9.5}}, FinalOrder: []int{0}}},
 		},
-		"a name that is not UTF-8": {
-			"Races.Open", "[{\"info\":{\"name\":\"Pr\xffx\"}}]", []horseracing.Race{{Info: horseracing.RaceInfo{Name: "Pr\ufffdx"}}},
-		},
+		"a name that is not UTF-8": {"Races.Open", "[{\"info\":{\"name\":\"Pr\xffx\"}}]", []horseracing.Race{{Info: horseracing.RaceInfo{Name: "Pr\ufffdx"}}}},
 		"only a member's exact name": { // encoding/json takes ENTRY_FEE for entry_fee
 			"Races.Open", `[{"entry_fee":5,"ENTRY_FEE":7,"Tier":"x"}]`, []horseracing.Race{{EntryFee: bigInt("5")}},
-		},
-		"likewise in a tournament": {
-			"Tournaments.Open", `{"_id":"x","tier":5.0,"max_race_count":7.0}`, []horseracing.Tournament{{ID: "x", Tier: horseracing.TierOmega, MaxRaceCount: new(7)}},
 		},
 		"a cooldown that is empty": {"Horses.Get", `{"number":1042,"breeding_cooldown":""}`, &horseracing.Horse{Number: 1042}},
 		"a cooldown that is over": {
@@ -132,10 +127,8 @@ func TestDecodeAcceptsWhatHasOneObviousMeaning(t *testing.T) {
 func TestDecodeRefusesADuplicateMember(t *testing.T) {
 	for body, field := range map[string]string{
 		`[{"tier":"a","tier":"a"}]`:                                 "/0/tier",
-		`[{"main_race_id":1},{"info":{"name":"a","name":"b"}}]`:     "/1/info/name",
 		`[{"participants":[{"number":1},{"number":1,"number":2}]}]`: "/0/participants/1/number",
 		`[{"main_race_id":1},{"a":1,"a":2}]`:                        "/1/a",
-		`[{"length":12.0,"length":12.0}]`:                           "/0/length",
 	} {
 		_, err := responding(t, body).Races.Open(t.Context())
 		if d, ok := errors.AsType[*horseracing.DecodeError](err); !ok || d.Field != field {
@@ -216,7 +209,6 @@ func TestDecodeReadsHostileResponsesInBoundedMemory(t *testing.T) {
 		"a long number":        {`[{"entry_fee":` + strings.Repeat("9", 2<<20) + `}]`, false},
 		"a huge exponent":      {`[{"entry_fee":1e1000000000}]`, false},
 		"a long string":        {`[{"tier":"` + strings.Repeat("x", 2<<20) + `"}]`, true},
-		"empty entries":        {"[" + strings.Repeat("{},", 1<<20) + "{}]", false},
 		"other types":          {`[{"main_race_id":1,"participants":[` + strings.Repeat(`{"total":"unknown"},`, 100_000) + `{}]}]`, true},
 		"other entries":        {`[` + strings.Repeat(`{"main_race_id":1,"tier":{},"length":"8","type":1},`, 25_000) + `{"main_race_id":1}]`, true},
 	} {
