@@ -24,7 +24,7 @@ import (
 
 func TestNoValueShowsAKey(t *testing.T) {
 	via := &http.Client{Transport: double.Play(double.Respond(200, echo(), "X-Echo: "+double.AppKey))}
-	c := double.Connect(t, double.Service, via)
+	c := double.Connect(t, double.Service+"/"+double.AppKey, via)
 	var response horseracing.Response
 	receipt, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
 	if err != nil {
