@@ -2,6 +2,7 @@ package horseracing_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,43 +221,45 @@ func at(milliseconds int64) horseracing.Timestamp {
 
 func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
-		name, races, cups string // of race 5 and tournament "5"
-		want              string
+		name, response string // with #5 for the id of a race and of a tournament
+		want           string
 	}{
-		{"another one", `[{"main_race_id":4,"places":{}},{"main_race_id":5}]`, `[{"_id":"4","places":{}},{"_id":"5"}]`, "found"},
-		{"one that cannot be read at all", `[{"main_race_id":5},null]`, `[{"_id":"5"},null]`, "damaged"},
-		{"twice, the dearer one last", `[{"main_race_id":5,"entry_fee":1},{"main_race_id":5,"entry_fee":2}]`, `[{"_id":"5"},{"_id":"5","entry_fee":2}]`, "found for 2"},
-		{"twice, the dearer one first", `[{"main_race_id":5,"entry_fee":2},{"main_race_id":5,"entry_fee":1}]`, `[{"_id":"5","entry_fee":2},{"_id":"5"}]`, "found for 2"},
-		{"twice, once unreadable", `[{"main_race_id":5},{"main_race_id":5,"entry_fee":{}}]`, `[{"_id":"5"},{"_id":"5","entry_fee":{}}]`, "damaged"},
-		{"itself", `[{"main_race_id":4},{"main_race_id":5,"places":{}}]`, `[{"_id":"4"},{"_id":"5","places":{}}]`, "damaged"},
-		{"itself, alone", `[{"main_race_id":5,"places":{}}]`, `{"_id":"5","places":{}}`, "damaged"},
-		{"perhaps itself", `[{"main_race_id":4},{"main_race_id":"5"}]`, `[{"_id":"4"},{"_id":5}]`, "damaged"},
-		{"a single one with another id", `[{"main_race_id":6}]`, `{"_id":"6"}`, "not 6"},
-		{"a single one without an id", `[{"length":6}]`, `{"length":6}`, "another"},
-		{"several without an id", `[{"length":6},{"length":6}]`, `[{"length":6},{"length":6}]`, "damaged"},
-		{"an empty array", `[]`, `[]`, "not found"},
-		{"null", `null`, `null`, "not found"},
-		{"another one, itself being away", `[{"main_race_id":3},{"main_race_id":6,"places":{}}]`, `[{"_id":"3"},{"_id":"6","places":{}}]`, "not 6"},
+		{"one of several", `[{#4,"places":{}},{#5}]`, "5 for 0"},
+		{"beside one that cannot be read at all", `[{#5},null]`, "damaged"},
+		{"twice, the dearer one last", `[{#5,"entry_fee":1},{#5,"entry_fee":2}]`, "5 for 2"},
+		{"twice, the dearer one first", `[{#5,"entry_fee":2},{#5,"entry_fee":1}]`, "5 for 2"},
+		{"twice, once unreadable", `[{#5},{#5,"entry_fee":{}}]`, "damaged"},
+		{"unreadable", `[{#4},{#5,"places":{}}]`, "damaged"},
+		{"unreadable and alone", `{#5,"places":{}}`, "damaged"},
+		{"perhaps itself", `[{#4},{"main_race_id":"5","_id":5}]`, "damaged"},
+		{"a single one with another id", `[{#6}]`, "not 6"},
+		{"a single one without an id", `{"places":6}`, "0 for 0"},
+		{"several without an id", `[{"places":6},{"places":6}]`, "damaged"},
+		{"others", `[{#3},{#6,"places":{}}]`, "not 6"},
+		{"an empty array", `[]`, "not found"},
+		{"null", `null`, "not found"},
 	} {
-		race, raceErr := responding(t, test.races).Races.Get(t.Context(), 5)
-		cup, cupErr := responding(t, test.cups).Tournaments.Get(t.Context(), "5")
-		for name, got := range map[string]struct {
-			found, isDear bool
-			err           error
-		}{
-			"race":       {race != nil && race.MainRaceID == 5, race != nil && race.EntryFee.Equal(horseracing.NewBigInt(2)), raceErr},
-			"tournament": {cup != nil && cup.ID == "5", cup != nil && cup.EntryFee.Equal(horseracing.NewBigInt(2)), cupErr},
-		} {
-			d, damaged := errors.AsType[*horseracing.DecodeError](got.err)
-			damaged = damaged && d.ID == "5" && !got.found
-			is := map[string]bool{
-				"found": got.found && got.err == nil, "found for 2": got.found && got.isDear, "another": !got.found && got.err == nil, "damaged": damaged,
-				"not 6": damaged && strings.Contains(got.err.Error(), "it contains 6, which"), "not found": errors.Is(got.err, horseracing.ErrNotFound),
+		check := func(kind string, err error, found func() string) {
+			got, damaged := "another error", new(horseracing.DecodeError)
+			switch {
+			case err == nil:
+				got = found()
+			case errors.Is(err, horseracing.ErrNotFound):
+				got = "not found"
+			case errors.As(err, &damaged) && strings.Contains(err.Error(), "it contains 6, which"):
+				got = "not 6"
+			case damaged.ID == "5":
+				got = "damaged"
 			}
-			if !is[test.want] {
-				t.Errorf("%s, %s: found %t, %v; want %s", test.name, name, got.found, got.err, test.want)
+			if got != test.want {
+				t.Errorf("%s, %s: %s, %v; want %s", kind, test.name, got, err, test.want)
 			}
 		}
+		c := responding(t, regexp.MustCompile(`#(\d)`).ReplaceAllString(test.response, `"main_race_id":$1,"_id":"$1"`))
+		race, err := c.Races.Get(t.Context(), 5)
+		check("race", err, func() string { return fmt.Sprint(race.MainRaceID, " for ", race.EntryFee) })
+		cup, err := c.Tournaments.Get(t.Context(), "5")
+		check("tournament", err, func() string { return cmp.Or(string(cup.ID), "0") + " for " + cup.EntryFee.String() })
 	}
 }
 
