@@ -150,9 +150,9 @@ func isRedirect(status int) bool {
 
 // DecodeError is returned when a successful response, or one entry of it, cannot be read. The
 // response is not JSON, is truncated, does not have the documented shape, or contains another
-// entry than the one requested. If a member has another type than documented, that is such an
-// error only if a wrong value would mislead programs, as with entry_fee; see [Drift] for the
-// others.
+// entry than the one requested. A member with another type than documented makes its entry
+// unreadable only if the field has the tag decode:"strict", as Race.EntryFee has. Any other
+// such member stays zero; see [Drift].
 //
 // A read is retried if the response is an HTML page or ends early. [CaptureResponse] keeps
 // the whole response. Printing or logging a DecodeError omits Raw.

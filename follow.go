@@ -19,7 +19,7 @@ import (
 // Resume.
 type FollowQuery struct {
 	Tier        TierID        // default TierOmega
-	Since       time.Time     // only entries that start at this time or later; default what finishes from now on; ignored with Resume
+	Since       time.Time     // only entries that start at this time or later; by default those that finish after the first successful poll; ignored with Resume
 	Resume      Cursor        // continue after the position of a saved cursor, with its tier
 	Interval    time.Duration // time between polls; default 30s
 	Lookback    time.Duration // default 1h for races, 24h for tournaments
@@ -37,9 +37,9 @@ const (
 //
 // It keeps its position as a [Pager] does: break out of a loop, then range again to continue,
 // or store [Follower.Cursor] and resume in another process. Store the cursor in the
-// transaction that handles an entry, and none is handled twice. None is missed, even across
-// restarts, unless its result can be read only after the Follower has read an entry that
-// starts more than Lookback later.
+// transaction that handles an entry, and none is handled twice. No entry is missed, even across
+// restarts, unless its result appears too late. It is in time if the entry starts at most
+// Lookback before the newest entry that the Follower has read.
 //
 // A Follower is not safe for concurrent use, and only one loop may range over it at a
 // time.
@@ -68,8 +68,7 @@ func (s *RacesService) Follow(q FollowQuery) *Follower[Race] {
 }
 
 // Follow returns a Follower of the finished tournaments, as [RacesService.Follow] does of
-// races. A tournament is missed if its result appears after that of a tournament that starts
-// more than Lookback later.
+// races. If tournaments can take longer than the default Lookback of a day, set a longer one.
 //
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
@@ -144,8 +143,8 @@ type followLoop[T any] struct {
 // ErrInvalidArgument. While the service refuses requests, the loop waits; after any other
 // failure there is a backoff of up to five minutes. No entry is missed because of an outage.
 // While a page cannot be read, each attempt yields its error. Entries that start before those
-// of the page are yielded, and later ones are yielded once the page can be read. If it is the
-// newest page, all entries wait for it.
+// of the page are yielded, and later ones are yielded once the page can be read. But each poll
+// starts with the newest page, so while that one cannot be read, no entry is yielded.
 //
 // If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
 // many entries have the same start time, a [*TieOverflowError] is yielded. With
@@ -153,8 +152,8 @@ type followLoop[T any] struct {
 // Lookback, is yielded then. The error of an entry without an id or a start time may be
 // yielded again after a resume, because such an entry has no position.
 //
-// If some races of the listing have a FinalOrder, a race that is listed without one is yielded
-// when it has one, or as it is when its start is more than Lookback ago.
+// A race that is listed without a FinalOrder is held back until it has one, or until its start
+// is more than Lookback ago. If no race of the listing has a FinalOrder, none is held back.
 //
 // If more than 700 entries start within Lookback, only the newest 700 are certainly checked
 // for late results.

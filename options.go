@@ -377,8 +377,8 @@ func (r Retry) problem() error {
 // Pace is what a client has learned about the service's rate limit. The client heeds a limit
 // that the service announces (RateLimit-Remaining). Otherwise it slows down only after a
 // refusal: status 429 or 503, or 403 with a Retry-After. PerSecond is for all routes together.
-// During a backoff, by a Retry-After, or while an announced limit is used up, a route is held:
-// its requests wait.
+// A route is held, which means that its requests wait, during a backoff, until a Retry-After
+// has passed, and while an announced limit is used up.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent

@@ -38,12 +38,13 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // It returns true if the race lists the horse. It returns false if the race lists other horses
 // only, and either has a final order that names all of them, or was read an hour or more after
 // both its registration deadline and its start. Before that, the race may not list the horse
-// yet. This assumes that the service enforces the deadline.
+// yet. Afterwards its list is assumed to be complete, because the service should have enforced
+// the deadline.
 //
 // Every error matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when
-// another call can decide. RetryAt is zero if no further call can: the race is gone, lacks
-// its deadline or its start, or lists nobody two hours after them, or the API key is refused.
-// Then only the game shows whether the fee is paid.
+// another call can decide. RetryAt is zero if no later call can decide, for example because
+// the race does not exist, lacks its deadline or its start, or lists nobody two hours after
+// both, or because the API key is refused. Then only the game shows whether the fee is paid.
 //
 // The time of a reading is the response's Date minus its Age. Without a Date it is that of
 // the local clock.
