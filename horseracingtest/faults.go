@@ -19,7 +19,7 @@ type Fault struct {
 	Method, Path string
 
 	Skip        int     // let this many selected requests through first
-	Probability float64 // hit each selected request after those with this probability; the seed decides which; default 1
+	Probability float64 // chance of hitting each selected request after the skipped ones, drawn from the seed; default 1
 	Times       int     // how many requests to hit; all if negative; default 1, or all if Probability is set
 
 	// If Status is not 0, the fake responds with it, and the request has no effect.

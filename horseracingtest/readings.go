@@ -23,8 +23,8 @@ type Readings struct {
 	// Participants is when a race lists its participants. By default it always does. With
 	// "from start" it lists them once it has started, and with "in result" once it has a
 	// result. With "until start" it lists them before its start and in the results. With
-	// "others first" it lists horses that were registered with a user's key once it has a
-	// result, and the others always.
+	// "others first" a race without a result lists all of them except the horses that were
+	// registered with a user's key.
 	Participants string
 
 	// Confirmation and Refusal are the bodies of the responses, both with status 200, to a
@@ -32,8 +32,8 @@ type Readings struct {
 	Confirmation, Refusal string
 
 	// Heats makes two races share an id, as if they were heats of one race: a race whose id
-	// ends in 1 is listed with the id before, unless the race with that id starts at the same
-	// time. The operation for one race then returns both.
+	// ends in 1, such as 21, is listed with the id that is one less, here 20, unless race 20
+	// does not exist or starts at the same time. The operation for one race then returns both.
 	Heats bool
 
 	EarlyResults bool   // a race is in the results from its start on, at first without a final order

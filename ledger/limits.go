@@ -77,8 +77,9 @@ func (l *Ledger) checkBudgets(e Entry) error {
 
 func (l *Ledger) day(e Entry) string { return e.Time.In(l.location).Format(time.DateOnly) }
 
-// Sum adds up the fees of entries that were sent at or after since: paid those of Entered
-// ones, and held those of Sending and Unknown ones, which may be paid. Budgets count both.
+// Sum adds up the fees of entries that were sent at or after since. The result paid is the sum
+// for Entered entries. The result held is the sum for Sending and Unknown entries, whose fees
+// may be paid. Budgets count both.
 func Sum(entries iter.Seq[Entry], since time.Time) (paid, held horseracing.BigInt) {
 	for e := range entries {
 		switch {
