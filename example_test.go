@@ -87,10 +87,8 @@ func Example_errors() {
 		fmt.Println("there is no such race")
 	case errors.Is(err, horseracing.ErrUnauthorized):
 		fmt.Println("the API key is wrong")
-	case errors.Is(err, horseracing.ErrRateLimited), errors.Is(err, horseracing.ErrServer):
+	case errors.Is(err, horseracing.ErrRateLimited), errors.Is(err, horseracing.ErrServer), errors.Is(err, context.DeadlineExceeded):
 		fmt.Println("try again later")
-	case errors.Is(err, context.DeadlineExceeded):
-		fmt.Println("it took too long")
 	default:
 		if refused, ok := errors.AsType[*horseracing.APIError](err); ok {
 			fmt.Println("refused with status", refused.StatusCode, refused.Message)

@@ -91,10 +91,8 @@ func TestWithTransportWrapperIsMadeOnceAroundTheOnesBefore(t *testing.T) {
 		})
 	}
 	c := responding(t, "[]", named("inner"), named("outer"))
-	for range 2 {
-		if err := double.OpenRaces(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(double.OpenRaces(t.Context(), c), double.OpenRaces(t.Context(), c)); err != nil {
+		t.Fatal(err)
 	}
 	if want := "inner made, outer made, outer, inner, outer, inner"; strings.Join(order, ", ") != want {
 		t.Errorf("%v, want %s", order, want)
