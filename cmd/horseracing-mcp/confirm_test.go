@@ -47,7 +47,7 @@ func TestOnlyAYesPays(t *testing.T) {
 				fake := newFake(t, horseracingtest.WithInMemory())
 				l := allowed(t)
 				l.confirm, l.budget = true, tokens(t, "100")
-				s := inMemoryAs(t, fake, fake.UserKey(0), l, test.host, version)
+				s := inMemoryAs(t, fake, l, test.host, version)
 				var out registered
 				problem := s.call("register", map[string]any{"plan": s.plan(1).Plan}, &out)
 				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens are left today and 97.5 in all"} {
@@ -68,7 +68,7 @@ func TestAPersonWhoDoesNotConfirmPaysNothing(t *testing.T) {
 		fake := newFake(t, horseracingtest.WithInMemory())
 		l := allowed(t)
 		l.confirm = true
-		s := inMemoryAs(t, fake, fake.UserKey(0), l, &mcp.ClientOptions{
+		s := inMemoryAs(t, fake, l, &mcp.ClientOptions{
 			ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -88,7 +88,7 @@ func TestAYesIsForOneQuestionOnce(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
 	l := allowed(t)
 	l.confirm = true
-	s := inMemoryAs(t, fake, fake.UserKey(0), l, &mcp.ClientOptions{
+	s := inMemoryAs(t, fake, l, &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	}, "")

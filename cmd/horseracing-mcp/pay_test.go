@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
@@ -150,26 +148,4 @@ func TestWhatIsNotAllowedOrHasChangedIsRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestALedgerThatIsInUseIsASentence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, horseracingtest.WithInMemory())
-		l := allowed(t)
-		s := inMemory(t, fake, l)
-		p := s.plan(1).Plan
-		other := flock.New(l.path + ".lock") // another process writes a line
-		if locked, err := other.TryLock(); !locked {
-			t.Fatal(err)
-		}
-		if problem := s.call("register", map[string]any{"plan": p}, nil); !strings.HasPrefix(problem, "in_use: nothing was sent: ") || posts(fake) != 0 {
-			t.Errorf("%q, %d sent", problem, posts(fake))
-		}
-		s.must("list_ledger", nil, nil) // needs no lock
-		other.Unlock()
-		if got := s.register(p); got.State != ledger.Entered {
-			t.Errorf("%+v", got)
-		}
-		s.Close()
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -65,21 +66,19 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
 	s := inMemory(t, fake, settings{})
 	seen := map[horseracing.RaceID]bool{}
-	args := map[string]any{"limit": 60, "tier": 5}
 	var results list[raceView]
-	for range 3 {
+	for _, args := range []map[string]any{{"limit": 100, "tier": 5}, {"limit": 100}} {
+		if results.Cursor != "" {
+			args["cursor"] = results.Cursor
+		}
 		results = list[raceView]{}
 		s.must("list_results", args, &results)
-		for _, r := range results.Entries {
-			if seen[r.Race] || !r.Finished || len(r.Horses) == 0 {
-				t.Errorf("a result is %+v", r)
-			}
-			seen[r.Race] = true
+		for _, id := range ids(results) {
+			seen[id] = true
 		}
-		args = map[string]any{"limit": 60, "cursor": results.Cursor}
 	}
-	if len(seen) != 150 || results.Cursor != "" {
-		t.Errorf("%d races, cursor %q", len(seen), results.Cursor)
+	if len(seen) != 150 || len(results.Entries) != 50 || results.Cursor != "" {
+		t.Errorf("%d races, %d the second time, cursor %q", len(seen), len(results.Entries), results.Cursor)
 	}
 	var first, second list[tournamentView]
 	s.must("list_tournaments", map[string]any{"finished": true, "limit": 1}, &first)
@@ -136,7 +135,7 @@ func TestAResultIsSmallIsSentOnceAndHasTheTimeOfTheService(t *testing.T) {
 		version string
 		isText  bool
 	}{{settings{}, "", false}, {settings{}, "2025-06-18", false}, {settings{}, "2025-03-26", true}, {settings{text: true}, "", true}} {
-		s := inMemoryAs(t, fake, fake.UserKey(0), test.set, nil, test.version)
+		s := inMemoryAs(t, fake, test.set, nil, test.version)
 		for tool, args := range map[string]map[string]any{
 			"list_open_races": nil, "list_results": nil, "list_owned_horses": nil, "list_breeding": nil, "list_tournaments": {"finished": true},
 			"get_race": {"race": 1}, "get_horse": {"horse": 1}, "list_missions": {"horse": 1},
@@ -193,12 +192,24 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 	}
 }
 
-func TestAServiceThatIsDownIsASentence(t *testing.T) {
+func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake(t, horseracingtest.WithInMemory())
 		l := allowed(t)
 		s := inMemory(t, fake, l)
-		p := s.plan(1).Plan
+		p, other := s.plan(1).Plan, s.plan(3).Plan
+		lock := flock.New(l.path + ".lock") // another process writes a line
+		if locked, err := lock.TryLock(); !locked {
+			t.Fatal(err)
+		}
+		if problem := s.call("register", map[string]any{"plan": other}, nil); !strings.HasPrefix(problem, "in_use: nothing was sent: ") {
+			t.Errorf("while the ledger is in use: %q", problem)
+		}
+		s.must("list_ledger", nil, nil) // needs no lock
+		lock.Unlock()
+		if got := s.register(other); got.State != ledger.Entered {
+			t.Errorf("then: %+v", got)
+		}
 		for _, fault := range []horseracingtest.Fault{
 			{Path: "/", Status: 503, Times: -1}, {Path: "/", ResetBefore: true, Times: -1}, {Path: "/", Status: 429, Header: http.Header{"Retry-After": {"3600"}}, Times: -1},
 			{Path: "/", Delay: time.Hour, Times: -1},
@@ -214,7 +225,7 @@ func TestAServiceThatIsDownIsASentence(t *testing.T) {
 			fake.ClearFaults()
 			time.Sleep(2 * time.Hour) // what was learned of the pace is over
 		}
-		if entries, err := ledger.Read(l.path); posts(fake) != 0 || err != nil || len(entries) != 0 {
+		if entries, err := ledger.Read(l.path); posts(fake) != 1 || err != nil || len(entries) != 1 {
 			t.Errorf("%d sent, recorded are %v, %v", posts(fake), entries, err)
 		}
 		s.Close()
