@@ -8,6 +8,22 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
+// Entries that differ have keys that differ, and so do an entry and its error.
+func TestTheKeysOfEntriesDiffer(t *testing.T) {
+	keys, n := map[string]bool{}, 0
+	for _, id := range []string{"", "7", "-7", "7_1", "7.1", "!7", "?7", "a", "é", " 7"} {
+		for start := range int64(3) {
+			for _, err := range []error{nil, errNilContext} {
+				keys[keyOf(walk.Entry[Entry[Race]]{ID: id, Start: start, Err: err})] = true
+				n++
+			}
+		}
+	}
+	if len(keys) != n {
+		t.Errorf("%d entries have %d keys", n, len(keys))
+	}
+}
+
 // However many races within Lookback lack their results, few are held in memory, and the
 // cursor stays short. What is forgotten is yielded as it is.
 func TestAFollowerRemembersABoundedNumberOfRaces(t *testing.T) {
