@@ -21,7 +21,7 @@ import (
 // comes once.
 func TestAnOutageCostsNoRace(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(double.Worlds(6, 240, 2)) {
+	for seed := range uint64(double.Worlds(6, 120, 2)) {
 		double.RunBubble(t, fmt.Sprint(seed), func(t *testing.T, fake *horseracingtest.Server) {
 			random, client := rand.New(rand.NewPCG(seed, 1)), fake.Client()
 			down, begin := 30*time.Minute+time.Duration(random.Int64N(int64(23*time.Hour))), time.Duration(random.IntN(2))*2*time.Hour
