@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -327,7 +328,7 @@ func TestRetryIgnoresWhatKeepsTLSFromWorking(t *testing.T) {
 		"should the base URL begin with http:// instead?": (*httptest.Server).Start,
 	} {
 		server := httptest.NewUnstartedServer(http.NotFoundHandler())
-		server.Config.ErrorLog = double.Silent
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		start(server)
 		defer server.Close()
 		c := double.Connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil)

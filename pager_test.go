@@ -1,6 +1,7 @@
 package horseracing_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,7 +19,7 @@ import (
 func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 	const ms int64 = 1_700_000_000_000
 	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
-		s := double.Play(double.Listing(`[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`))
+		s := double.Play(listing(`[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`))
 		bound := time.UnixMilli(ms).Add(fraction)
 		if _, err := s.Client(t).Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
 			t.Error(err)
@@ -26,7 +27,7 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.Requests()[0].Body != want {
 			t.Errorf("Before %v: requested %s, want %s", bound, s.Requests()[0].Body, want)
 		}
-		s = double.Play(double.Listing(fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)))
+		s = double.Play(listing(fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)))
 		races, err := s.Client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
 		if err != nil || int64(len(races)) != 3-up {
 			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
@@ -54,7 +55,7 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 		}
 		for tier, want := range tiers {
 			page := fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, tier)
-			if err := take(double.Play(double.Listing(page)).Client(t)); !errors.Is(err, want) {
+			if err := take(double.Play(listing(page)).Client(t)); !errors.Is(err, want) {
 				t.Errorf("%s of tier %s: %v", name, tier, err)
 			}
 		}
@@ -117,7 +118,7 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 		"since the far end":   {horseracing.ResultsQuery{Since: future}, 0},
 		"before the far past": {horseracing.ResultsQuery{Before: past}, 0},
 	} {
-		races, err := double.Play(double.Listing(page)).Client(t).Races.Results(test.query).Take(t.Context(), 10)
+		races, err := double.Play(listing(page)).Client(t).Races.Results(test.query).Take(t.Context(), 10)
 		if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
 			t.Errorf("%s: %d races, want %d, %v", name, len(races), test.want, err)
 		}
@@ -136,4 +137,16 @@ func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
 	if err := errorsOf(follower.All(t.Context())); err == nil || !follower.Cursor().Equal(saved) {
 		t.Errorf("%v, and the cursor %q instead of %q", err, follower.Cursor(), saved)
 	}
+}
+
+// listing responds with pages of the entries of a JSON array.
+func listing(entries string) double.Step {
+	var all []json.RawMessage
+	var starts []struct {
+		Start int64 `json:"start_time"`
+	}
+	if err := errors.Join(json.Unmarshal([]byte(entries), &all), json.Unmarshal([]byte(entries), &starts)); err != nil {
+		return double.Broken(err)
+	}
+	return double.Pages(len(all), func(i int) int64 { return starts[i].Start }, func(i int) string { return string(all[i]) })
 }

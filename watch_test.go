@@ -28,7 +28,7 @@ func story(t *testing.T, polls []string, opts ...horseracing.Option) (lines []st
 		steps = append(steps, double.Respond(status, list))
 	}
 	client := double.Play(steps...).Client(t, append(opts, double.NoRetries())...)
-	for s, err := range client.Races.Watch(double.ADay(t), horseracing.WatchQuery{}) {
+	for s, err := range client.Races.Watch(double.Within(t, 24*time.Hour), horseracing.WatchQuery{}) {
 		if err != nil {
 			if lines = append(lines, fmt.Sprint("error ", len(s.Races))); len(s.Changes) > 0 {
 				t.Errorf("an error with the changes %v", s.Changes)

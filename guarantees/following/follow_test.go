@@ -17,7 +17,7 @@ func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusInternalServerError, Times: 8})
 		fake.AddRaces(double.Finished(1, -time.Minute)...)
 		last, longest, failures := time.Time{}, 10*time.Second, 0
-		for r, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: longest}).All(double.ADay(t)) {
+		for r, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: longest}).All(double.Within(t, 24*time.Hour)) {
 			if err == nil {
 				break
 			}
@@ -42,7 +42,7 @@ func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
 			fake.AddRaces(double.Finished(1, -time.Minute, -2*time.Hour)...)
 			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
 			started := time.Now()
-			for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(double.ADay(t)) {
+			for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(double.Within(t, 24*time.Hour)) {
 				if err != nil {
 					t.Errorf("got %v", err)
 				}

@@ -6,14 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
-	"log"
 	"net/http"
 	"os"
-	"runtime"
 	"sort"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,14 +48,6 @@ func Worlds(usual, deep, short int) int {
 		return short
 	}
 	return usual
-}
-
-// Checks sets how many times rapid checks a property in this test: usually, and with HORSERACING_DEEP.
-func Checks(t *testing.T, usual, deep int) {
-	checks := flag.Lookup("rapid.checks")
-	before := checks.Value.String()
-	t.Cleanup(func() { checks.Value.Set(before) })
-	checks.Value.Set(strconv.Itoa(Worlds(usual, deep, usual)))
 }
 
 // Equal fails unless two values are equal, and shows what differs.
@@ -150,18 +138,6 @@ func Pages(n int, start func(i int) int64, entry func(i int) string) Step {
 	}
 }
 
-// Listing is [Pages] of the entries of a JSON array.
-func Listing(entries string) Step {
-	var all []json.RawMessage
-	var starts []struct {
-		Start int64 `json:"start_time"`
-	}
-	if err := errors.Join(json.Unmarshal([]byte(entries), &all), json.Unmarshal([]byte(entries), &starts)); err != nil {
-		return Broken(err)
-	}
-	return Pages(len(all), func(i int) int64 { return starts[i].Start }, func(i int) string { return string(all[i]) })
-}
-
 // Stream is a step whose body is produced as it is read.
 func Stream(status int, length int64, body func() io.Reader, header ...string) Step {
 	return func(req *http.Request) (*http.Response, error) {
@@ -204,8 +180,6 @@ var Entry = horseracing.Registration{Horse: 7, Race: 11, UserKey: UserKey}
 
 // Briefly waits milliseconds where the default would wait longer.
 var Briefly = horseracing.WithRetry(horseracing.Retry{Max: 3, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})
-
-var Silent = log.New(io.Discard, "", 0)
 
 // Readers reads a text, then fails.
 func Readers(text string, err error) io.Reader {
@@ -260,34 +234,14 @@ func Within(t *testing.T, limit time.Duration) context.Context {
 	return ctx
 }
 
-// ADay is how long a test waits for what does not come. In a bubble that takes no time.
-func ADay(t *testing.T) context.Context { return Within(t, 24*time.Hour) }
-
-func LiveHeap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what finalizers held
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // The calls that the responses below are given to.
 var (
 	OpenRaces = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Open(ctx); return err }
 	OneRace   = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Get(ctx, 11); return err }
 	OneHorse  = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Get(ctx, 7); return err }
 	Owned     = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Owned(ctx, "u"); return err }
-	OpenCups  = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Tournaments.Open(ctx); return err }
 	OneCup    = func(ctx context.Context, c *horseracing.Client) error {
 		_, err := c.Tournaments.Get(ctx, "5f")
-		return err
-	}
-	Cups = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-		return err
-	}
-	Missions = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Missions.Catalogue(ctx)
 		return err
 	}
 	Register = func(ctx context.Context, c *horseracing.Client) error {
@@ -295,16 +249,6 @@ var (
 		return err
 	}
 )
-
-// Endless is a body without end.
-type Endless string
-
-func (e Endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = e[i%len(e)]
-	}
-	return len(p), nil
-}
 
 type TripFunc func(*http.Request) (*http.Response, error)
 
