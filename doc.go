@@ -24,7 +24,10 @@
 //	Races.Open      the open races, once                            1
 //	Races.Watch     the open races, and how they change             1 every 15 s (Interval)
 //	Races.Results   finished races, newest first                    about 1.13 per 10 races
-//	Races.Follow    finished races as they appear, oldest first     1 every 30 s (Interval), and each time 1 more for every 9 races of the last hour (Lookback)
+//	Races.Follow    finished races as they appear, oldest first     1 or more every 30 s (Interval)
+//
+// Each poll of Races.Follow also reads the races of the last hour (Lookback) again. That takes
+// one more request for every nine of them.
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
 // tier, by default Omega; to read several tiers, make a query for each. A [Pager] yields each

@@ -142,9 +142,11 @@ type followLoop[T any] struct {
 // An error comes with a nil entry. It does not end the loop, unless it matches
 // ErrInvalidArgument. While the service refuses requests, the loop waits; after any other
 // failure there is a backoff of up to five minutes. No entry is missed because of an outage.
-// While a page cannot be read, each attempt yields its error. Entries that start before those
-// of the page are yielded, and later ones are yielded once the page can be read. But each poll
-// starts with the newest page, so while that one cannot be read, no entry is yielded.
+//
+// While a page cannot be read, each attempt yields its error. Entries that start earlier than
+// those of the page are yielded meanwhile. Entries that start later are yielded once the page
+// can be read. While the newest page cannot be read, no entry is yielded, because each poll
+// starts with that page.
 //
 // If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
 // many entries have the same start time, a [*TieOverflowError] is yielded. With

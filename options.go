@@ -117,7 +117,8 @@ func WithAttemptTimeout(d time.Duration) Option {
 // to burst. Every attempt counts, retries included. The default is no limit: the
 // service's own limits are undocumented, and the client learns them. When calls wait,
 // the one with the highest priority goes first: calls that change something, then
-// single reads, then polls, then walks. WithRateLimit and [WithLimiter] conflict.
+// single reads, then the polls of a [Follower] or of [RacesService.Watch], then the pages of
+// a [Pager]. WithRateLimit and [WithLimiter] conflict.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 func WithRateLimit(perSecond float64, burst int) Option {
@@ -248,8 +249,9 @@ func CaptureResponse(r *Response) CallOption {
 	return func(c *callConfig) { c.capture = r }
 }
 
-// AsBackground gives a read the lowest priority, that of a walk, when requests must
-// wait. A call that changes something fails with ErrInvalidArgument.
+// AsBackground gives a read the lowest priority, which the pages of a [Pager] have, too. It
+// matters when requests must wait. A call that changes something fails with
+// ErrInvalidArgument.
 func AsBackground() CallOption {
 	return func(c *callConfig) { c.background = true }
 }
@@ -326,13 +328,14 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // is an HTML page or ends early.
 //
 // A call waits at most MaxWait in all until it may be sent: for a Retry-After, for an
-// announced limit, or for other requests. If it would wait longer, it returns an [*APIError]
-// that says why. If a Retry-After is longer, the call returns at once, with
-// [APIError].RetryAfter set. Waiting for a [Limiter] is not counted. The context limits the
-// whole call, and ends every wait at once. A [Pager] or [Follower] that is refused waits as
-// long as its context allows, and honors a Retry-After of up to an hour. If a page fails in
-// another way, such as with status 502, it is retried after at most MaxWait, even if a
-// Retry-After is longer.
+// announced limit, or for other requests. After that it returns an [*APIError] that says why.
+// If a Retry-After or an announced limit lasts longer, the call does not wait for it, but
+// returns an error at once, with [APIError].RetryAfter set. Waiting for a [Limiter] is not
+// counted. The context limits the whole call, and ends every wait at once.
+//
+// A [Pager] or [Follower] that is refused waits as long as its context allows, and honors a
+// Retry-After of up to an hour. If a page fails in another way, such as with status 502, it is
+// retried after at most MaxWait, even if a Retry-After is longer.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of an
 // outage. Retries after a refusal (429, or 403 or 503 with a Retry-After) do not consume it;

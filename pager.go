@@ -98,13 +98,11 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // allows.
 //
 // The loop ends at Since, or at an empty page, but not at a page that is only short. Because
-// the service may show an empty page by mistake, the pager checks it: it waits 200 ms,
-// requests the page of the last entry yielded, if there is one, and then the empty page again.
-// It does not check a page that was expected to be empty, because the page before was short and
-// showed nothing older than had been read already. The loop ends with a [*DecodeError] if the
-// page of the last entry does not show that entry, or if the empty page is empty again although
-// it should show an entry that the listing has shown before. It ends with [ErrBodyIgnored] if a
-// response does not match the page that was requested.
+// the service may show an empty page by mistake, the pager checks it in most cases: it waits
+// 200 ms, requests the page of the last entry yielded, if there is one, and then the empty page
+// again. The loop ends with a [*DecodeError] if the last entry yielded is missing from its page,
+// or if the empty page is empty again although the listing has shown older entries. It ends with
+// [ErrBodyIgnored] if a response does not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

@@ -120,8 +120,8 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON accepts any name of the currency. If several undocumented names could be that
-// of the currency, the amount stays zero.
+// UnmarshalJSON accepts any name of the currency. If the members name several currencies, it
+// reads only those with the documented name, "token".
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var values map[string]json.RawMessage
 	if err := unmarshal(data, &values); err != nil {
