@@ -119,7 +119,8 @@ func (r *Race) AcceptsLevel(level int) bool {
 // CheckEntry returns nil if, as far as is documented, the horse can be registered in the race
 // at t. Otherwise the error names every reason why it cannot: registration is closed, no place
 // is free, the horse's level is not accepted, or the horse is already in the race. A race
-// without an id is refused too, because it may be another race than the one requested.
+// without an id is refused too, because [RacesService.Get] may have received another race than
+// the one that it requested.
 //
 // If h is nil, only the race is checked. Fees and tiers are not checked. Whether a horse has
 // to be of the race's tier is undocumented.

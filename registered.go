@@ -35,16 +35,19 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // registration that ended with ErrOutcomeUnknown, and register the horse again only if it
 // returns false and a nil error.
 //
-// It returns true if the race lists the horse. It returns false if the race lists other horses
-// only, and either has a final order that names all of them, or was read an hour or more after
-// both its registration deadline and its start. Before that, the race may not list the horse
-// yet. Afterwards its list is assumed to be complete, because the service should have enforced
-// the deadline.
+// It returns true if the race lists the horse. If the race lists other horses only, it returns
+// false in two cases:
 //
-// Every error matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when
-// another call can decide. RetryAt is zero if no later call can decide, for example because
-// the race does not exist, lacks its deadline or its start, or lists nobody two hours after
-// both, or because the API key is refused. Then only the game shows whether the fee is paid.
+//   - The race has a final order that names every horse on its list.
+//   - The race was read at least an hour after its registration deadline or its start,
+//     whichever is later. By then its list is assumed to be complete, because the service
+//     should have enforced the deadline.
+//
+// Otherwise the race may not list the horse yet, and Registered returns an error. Every error
+// matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when another call can
+// decide. RetryAt is zero if no later call can decide, for example because the race does not
+// exist, lacks its deadline or its start, or lists no horse two hours after the later of the
+// two, or because the API key is refused. Then only the game shows whether the fee is paid.
 //
 // The time of a reading is the response's Date minus its Age. Without a Date it is that of
 // the local clock.

@@ -222,10 +222,11 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // registered again. If no request was made, for example because the service refuses requests
 // at the moment, the Refused entry is not written to the file.
 //
-// After a refusal with status 400, 409 or 422 Register reads the race once, because a proxy
-// may have repeated the request. If the race lists the horse, the entry is Entered and the
-// error is nil. If the race cannot be read, or if another attempt was sent before the refused
-// one, the entry is Unknown.
+// A refusal with status 400, 409 or 422 may mean that the horse is registered already, because
+// a proxy has sent the request twice. So Register then reads the race once. If the race lists
+// the horse, the entry is Entered and the error is nil. If the race cannot be read, the entry
+// is Unknown. It is also Unknown if the race does not list the horse and Register had sent the
+// request more than once.
 //
 // If the outcome cannot be written to the file, the error says so. The returned entry has the
 // outcome, but the entry in the file stays Sending. After a failed write, Register sends
@@ -375,7 +376,8 @@ func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, 
 
 // Entries returns the entries, one for each pair with its latest state, in the order in
 // which they were sent. Later changes do not affect the returned sequence. If the file cannot
-// be read, these are the entries that are known; [Ledger.Check] returns the reason.
+// be read, the sequence has the entries that were read before, and [Ledger.Check] returns an
+// error for any registration.
 func (l *Ledger) Entries() iter.Seq[Entry] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
