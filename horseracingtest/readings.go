@@ -31,9 +31,10 @@ type Readings struct {
 	// registration that was accepted or refused. "empty" means no body.
 	Confirmation, Refusal string
 
-	// Heats makes two races share an id, as if they were heats of one race: a race whose id
-	// ends in 1, such as 21, is listed with the id that is one less, here 20, unless race 20
-	// does not exist or starts at the same time. The operation for one race then returns both.
+	// Heats makes pairs of races share an id, as if they were heats of one race. Each race
+	// whose id ends in 1 is listed with the id before its own: race 21 is listed as race 20,
+	// and the operation for race 20 returns both. If race 20 does not exist, or starts at the
+	// same time as race 21, race 21 keeps its id.
 	Heats bool
 
 	EarlyResults bool   // a race is in the results from its start on, at first without a final order
