@@ -21,67 +21,56 @@ var versions = []string{"2026-07-28", "2025-11-25"}
 func TestOnlyAYesPays(t *testing.T) {
 	var words string
 	answers := func(answer *mcp.ElicitResult, err error) *mcp.ClientOptions {
-		return &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			words = r.Params.Message
+			if answer == nil && err == nil {
+				<-ctx.Done()
+				err = ctx.Err()
+			}
 			return answer, err
 		}}
 	}
 	yes, no := map[string]any{"pay": "yes"}, map[string]any{"pay": "no"}
 	links := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}}
 	for name, test := range map[string]struct {
-		host *mcp.ClientOptions
-		asks bool
-		pays bool
+		host     *mcp.ClientOptions
+		versions []string
+		asks     bool
+		pays     bool
 	}{
-		"yes":               {answers(&mcp.ElicitResult{Action: "accept", Content: yes}, nil), true, true},
-		"no":                {answers(&mcp.ElicitResult{Action: "accept", Content: no}, nil), true, false},
-		"accepted unread":   {answers(&mcp.ElicitResult{Action: "accept"}, nil), true, false},
-		"declined":          {answers(&mcp.ElicitResult{Action: "decline", Content: yes}, nil), true, false},
-		"the host gives up": {answers(nil, errors.New("no window")), true, false},
-		"it cannot ask":     {nil, false, false},
-		"it can only link":  {links, false, false},
+		"yes":               {answers(&mcp.ElicitResult{Action: "accept", Content: yes}, nil), versions, true, true},
+		"no":                {answers(&mcp.ElicitResult{Action: "accept", Content: no}, nil), versions, true, false},
+		"accepted unread":   {answers(&mcp.ElicitResult{Action: "accept"}, nil), versions, true, false},
+		"declined":          {answers(&mcp.ElicitResult{Action: "decline", Content: yes}, nil), versions, true, false},
+		"the host gives up": {answers(nil, errors.New("no window")), versions[1:], true, false}, // in the other, it does not call again
+		"nobody answers":    {answers(nil, nil), versions[1:], true, false},
+		"it cannot ask":     {nil, versions, false, false},
+		"it can only link":  {links, versions, false, false},
 	} {
-		for _, version := range versions {
-			t.Run(name+" "+version, func(t *testing.T) {
+		for _, version := range test.versions {
+			synctest.Test(t, func(t *testing.T) {
 				words = ""
 				fake := newFake(t, horseracingtest.WithInMemory())
 				l := allowed(t)
 				l.confirm, l.budget = true, tokens(t, "100")
 				s := inMemoryAs(t, fake, l, test.host, version)
+				plan, began := s.plan(1).Plan, time.Now()
 				var out registered
-				problem := s.call("register", map[string]any{"plan": s.plan(1).Plan}, &out)
+				problem := s.call("register", map[string]any{"plan": plan}, &out)
 				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens are left today and 97.5 in all"} {
 					if strings.Contains(words, want) != test.asks {
-						t.Errorf("the question is %q", words)
+						t.Errorf("%s, version %s: the question is %q", name, version, words)
 					}
 				}
-				if entries, _ := ledger.Read(l.path); (out.State == ledger.Entered) != test.pays || (problem == "") != test.pays || (len(entries) == 1) != test.pays || (posts(fake) == 1) != test.pays {
-					t.Errorf("%+v, %q, %d sent, %v", out, problem, posts(fake), entries)
+				if took := time.Since(began); took > confirmTime+time.Second || strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") == test.pays {
+					t.Errorf("%s, version %s: after %v: %q", name, version, took, problem)
+				}
+				if entries, _ := ledger.Read(l.path); (out.State == ledger.Entered) != test.pays || (len(entries) == 1) != test.pays || (posts(fake) == 1) != test.pays {
+					t.Errorf("%s, version %s: %+v, %d sent, %v", name, version, out, posts(fake), entries)
 				}
 			})
 		}
 	}
-}
-
-func TestAPersonWhoDoesNotConfirmPaysNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, horseracingtest.WithInMemory())
-		l := allowed(t)
-		l.confirm = true
-		s := inMemoryAs(t, fake, l, &mcp.ClientOptions{
-			ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			},
-		}, "2025-11-25")
-		p := s.plan(1).Plan
-		began := time.Now()
-		problem := s.call("register", map[string]any{"plan": p}, nil)
-		if took := time.Since(began); !strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") || took > confirmTime+time.Second || posts(fake) != 0 {
-			t.Errorf("after %v: %q, %d sent", took, problem, posts(fake))
-		}
-		s.Close()
-	})
 }
 
 func TestAYesIsForOneQuestionOnce(t *testing.T) {

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -54,18 +51,21 @@ func newFake(t testing.TB, opts ...horseracingtest.Option) *horseracingtest.Serv
 	fake := horseracingtest.NewServer(append(opts, horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(150))...)
 	t.Cleanup(fake.Close)
 	for id := range horseracing.RaceID(5) {
-		fake.AddRaces(race(t, fake, id+1))
+		addRace(t, fake, id+1, func(*horseracing.Race) {})
 	}
 	return fake
 }
 
-func race(t testing.TB, fake *horseracingtest.Server, id horseracing.RaceID) horseracing.Race {
+// addRace adds a race of newFake with a change, also in place of the one that it has.
+func addRace(t testing.TB, fake *horseracingtest.Server, id horseracing.RaceID, change func(*horseracing.Race)) {
 	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour).Truncate(time.Minute)) // the same for races that are added one after the other
-	return horseracing.Race{
+	race := horseracing.Race{
 		MainRaceID: id, StartTime: closes, RegistrationDeadline: closes, Places: 12, EntryFee: *tokens(t, "2.5"), Tier: horseracing.TierNameOmega,
 		Info: horseracing.RaceInfo{Name: instruction, HippodromeName: "Ascot"}, Length: 8,
 		Prizes: []horseracing.Number{horseracing.NewNumber(6e18)},
 	}
+	change(&race)
+	fake.AddRaces(race)
 }
 
 func allowed(t testing.TB) settings {
@@ -89,10 +89,11 @@ func connect(t *testing.T, transport mcp.Transport, host *mcp.ClientOptions, ver
 	return session{t, s, new(strings.Builder)}
 }
 
-// inMemory connects to a server in this process.
-func inMemory(t *testing.T, fake *horseracingtest.Server, set settings) session {
+// open connects to a server in this process, which reads a fake.
+func open(t *testing.T, set settings) (*horseracingtest.Server, session) {
 	t.Helper()
-	return inMemoryAs(t, fake, set, nil, "")
+	fake := newFake(t, horseracingtest.WithInMemory())
+	return fake, inMemoryAs(t, fake, set, nil, "")
 }
 
 func inMemoryAs(t *testing.T, fake *horseracingtest.Server, set settings, host *mcp.ClientOptions, version string) session {
@@ -175,8 +176,7 @@ func posts(fake *horseracingtest.Server) (n int) {
 
 func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 	env := map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k"}
-	owner := maps.Clone(env)
-	owner["HORSERACING_USER_KEY"] = "u"
+	owner := map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k", "HORSERACING_USER_KEY": "u"}
 	path := filepath.Join(t.TempDir(), "l")
 	for _, test := range []struct {
 		env  map[string]string
@@ -200,52 +200,39 @@ func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 			t.Errorf("%v: status %d, %q", test.args, status, stderr.String())
 		}
 	}
-	if _, err := os.Stat(path); err == nil {
-		t.Error("there is a ledger")
-	}
 }
 
-// program is the built program, in a process of its own.
-type program struct {
-	session
-	command *exec.Cmd
-	stderr  string // a file
+// setEnv sets what the program reads of its environment.
+func setEnv(t *testing.T, fake *horseracingtest.Server) {
+	t.Setenv("HORSERACING_BASE_URL", fake.URL)
+	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
+	t.Setenv("HORSERACING_USER_KEY", string(fake.UserKey(0)))
 }
 
-func launch(t *testing.T, fake *horseracingtest.Server, args ...string) program {
+// launch starts the program in a process of its own.
+func launch(t *testing.T, stderr io.Writer, args ...string) (session, *exec.Cmd) {
 	t.Helper()
 	command := exec.Command(os.Args[0], args...)
-	command.Env = append(os.Environ(), asProgram+"=1", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey, "HORSERACING_USER_KEY="+string(fake.UserKey(0)))
-	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stderr.Close()
-	command.Stderr = stderr
-	p := program{connect(t, &mcp.CommandTransport{Command: command}, nil, ""), command, stderr.Name()}
-	t.Cleanup(func() { p.Close() })
-	return p
+	command.Env, command.Stderr = append(os.Environ(), asProgram+"=1"), stderr
+	s := connect(t, &mcp.CommandTransport{Command: command}, nil, "")
+	t.Cleanup(func() { s.Close() })
+	return s, command
 }
-
-const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
 type closer struct{ bytes.Buffer }
 
 func (c *closer) Close() error { return nil }
 
-func callLine(id int, tool, args string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, args)
-}
-
 func TestTheEndOfTheInputCancelsNothing(t *testing.T) {
-	var lines []string
+	var stdin, stdout closer
+	stdin.WriteString(`{"jsonrpc":"2.0","id":200,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`)
 	for id := range 200 {
-		lines = append(lines, callLine(id+1, []string{"list_open_races", "list_results", "get_horse"}[id%3], []string{"{}", `{"limit":5}`, `{"horse":1}`}[id%3]))
+		fmt.Fprintf(&stdin, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get_horse","arguments":{"horse":1}}}`+"\n", id)
 	}
-	var stdout closer
 	var stderr bytes.Buffer
-	input := strings.NewReader(hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + strings.Join(lines, "\n") + "\n")
-	if status := run(t.Context(), []string{"--demo"}, os.Getenv, io.NopCloser(input), &stdout, &stderr); status != 0 || stderr.Len() > 0 {
+	if status := run(t.Context(), []string{"--demo"}, os.Getenv, &stdin, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
 		t.Errorf("status %d: %s", status, &stderr)
 	}
 	if n := strings.Count(stdout.String(), `,"result":`); n != 201 || strings.Contains(stdout.String(), `"isError":true`) {
@@ -255,7 +242,7 @@ func TestTheEndOfTheInputCancelsNothing(t *testing.T) {
 
 func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
 	fake := newFake(t)
-	env := map[string]string{"HORSERACING_BASE_URL": fake.URL, "HORSERACING_API_KEY": fake.APIKey, "HORSERACING_USER_KEY": string(fake.UserKey(0))}
+	setEnv(t, fake)
 	path := filepath.Join(t.TempDir(), "paid.jsonl")
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
@@ -263,24 +250,16 @@ func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
 		in.Close() // and the response comes later
 		return horseracingtest.Response{}, false
 	})
-	var response string
-	var host sync.WaitGroup
-	host.Go(func() {
-		read := bufio.NewReader(out)
-		for _, line := range []string{hello, callLine(1, "plan_registration", `{"horse":1,"race":1}`)} {
-			fmt.Fprintln(in, line)
-			response, _ = read.ReadString('\n')
-		}
-		_, plan, _ := strings.Cut(response, `"plan":"`)
-		plan, _, _ = strings.Cut(plan, `"`)
-		fmt.Fprintln(in, callLine(2, "register", fmt.Sprintf(`{"plan":%q}`, plan)))
-		response, _ = read.ReadString('\n')
-	})
-	status := run(t.Context(), []string{"--ledger", path, "--max-fee", "3", "--daily", "10"}, func(name string) string { return env[name] }, stdin, stdout, io.Discard)
-	host.Wait()
-	entries, err := ledger.Read(path)
-	if status != 0 || err != nil || len(entries) != 1 || entries[0].State != ledger.Entered || !strings.Contains(response, `"state":"entered"`) {
-		t.Errorf("status %d, %v, %v: %s", status, entries, err, response)
+	status := make(chan int, 1)
+	go func() {
+		status <- run(t.Context(), []string{"--ledger", path, "--max-fee", "3", "--daily", "10"}, os.Getenv, stdin, stdout, io.Discard)
+	}()
+	s := connect(t, &mcp.IOTransport{Reader: out, Writer: in}, nil, "")
+	if got := s.register(s.plan(1).Plan); got.State != ledger.Entered || <-status != 0 {
+		t.Errorf("%+v", got)
+	}
+	if entries, err := ledger.Read(path); err != nil || len(entries) != 1 || entries[0].State != ledger.Entered {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 
@@ -295,12 +274,18 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake(t)
-			path := filepath.Join(t.TempDir(), "paid.jsonl")
-			args := []string{"-ledger", path, "-max-fee", "3", "-daily", "10"}
-			first := launch(t, fake, args...)
+			setEnv(t, fake)
+			folder := t.TempDir()
+			stderr, err := os.Create(filepath.Join(folder, "stderr"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stderr.Close()
+			args := []string{"-ledger", filepath.Join(folder, "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
+			first, command := launch(t, stderr, args...)
 			plan := first.plan(1).Plan
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				first.command.Process.Kill()
+				command.Process.Kill()
 				return test.respond, test.ours
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -308,7 +293,7 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 			if _, err := first.CallTool(ctx, &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}}); err == nil {
 				t.Error("a killed program responded")
 			}
-			next := launch(t, fake, args...)
+			next, _ := launch(t, stderr, args...)
 			if problem := next.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "plan_again: nothing was sent") {
 				t.Errorf("after the kill: %q", problem)
 			}
@@ -324,11 +309,9 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 				t.Errorf("%d sent, %d paid", posts(fake), len(fake.Registrations()))
 			}
 			next.Close()
-			for _, file := range []string{first.stderr, next.stderr} {
-				log, err := os.ReadFile(file)
-				if err != nil || bytes.Contains(log, []byte(fake.APIKey)) || bytes.Contains(log, []byte(fake.UserKey(0))) {
-					t.Errorf("%v; a key is in the log:\n%s", err, log)
-				}
+			log, err := os.ReadFile(stderr.Name())
+			if err != nil || bytes.Contains(log, []byte(fake.APIKey)) || bytes.Contains(log, []byte(fake.UserKey(0))) {
+				t.Errorf("%v; a key is in the log:\n%s", err, log)
 			}
 		})
 	}

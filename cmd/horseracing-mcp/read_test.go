@@ -26,19 +26,13 @@ func ids(races list[raceView]) (ids []horseracing.RaceID) {
 }
 
 func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
-	change := func(id horseracing.RaceID, change func(*horseracing.Race)) {
-		r := race(t, fake, id)
-		change(&r)
-		fake.AddRaces(r)
-	}
-	change(1, func(r *horseracing.Race) { r.Places, r.Participants = 1, []horseracing.RaceParticipant{{Number: 2}} })
-	change(2, func(r *horseracing.Race) {
+	fake, s := open(t, settings{})
+	addRace(t, fake, 1, func(r *horseracing.Race) { r.Places, r.Participants = 1, []horseracing.RaceParticipant{{Number: 2}} })
+	addRace(t, fake, 2, func(r *horseracing.Race) {
 		r.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Minute))
 	})
-	change(3, func(r *horseracing.Race) { r.MinLevel, r.MaxLevel = 500, 501 })
-	change(4, func(r *horseracing.Race) { r.Tier, r.EntryFee = "Delta", *tokens(t, "2") })
-	s := inMemory(t, fake, settings{})
+	addRace(t, fake, 3, func(r *horseracing.Race) { r.MinLevel, r.MaxLevel = 500, 501 })
+	addRace(t, fake, 4, func(r *horseracing.Race) { r.Tier, r.EntryFee = "Delta", *tokens(t, "2") })
 	for name, test := range map[string]struct {
 		args map[string]any
 		want []horseracing.RaceID
@@ -56,41 +50,41 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 		if diff := cmp.Diff(test.want, ids(open)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if name == "with a limit" && open.LeftOut != 2 {
-			t.Errorf("%d left out", open.LeftOut)
-		}
 	}
 }
 
 func TestListsAreReadOnWithTheirCursor(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
-	s := inMemory(t, fake, settings{})
-	seen := map[horseracing.RaceID]bool{}
-	var results list[raceView]
-	for _, args := range []map[string]any{{"limit": 100, "tier": 5}, {"limit": 100}} {
-		if results.Cursor != "" {
-			args["cursor"] = results.Cursor
+	_, s := open(t, settings{})
+	for tool, test := range map[string]struct {
+		args map[string]any
+		want int
+	}{
+		"list_results":     {map[string]any{"limit": 100}, 150},
+		"list_tournaments": {map[string]any{"limit": 1, "finished": true}, 4},
+	} {
+		seen := map[any]bool{}
+		var page list[struct {
+			Race       int
+			Tournament string
+		}]
+		for more := true; more; more = page.Cursor != "" {
+			test.args["cursor"], page.Cursor = page.Cursor, ""
+			s.must(tool, test.args, &page)
+			for _, entry := range page.Entries {
+				if seen[entry] {
+					t.Fatalf("%s: %v a second time", tool, entry)
+				}
+				seen[entry] = true
+			}
 		}
-		results = list[raceView]{}
-		s.must("list_results", args, &results)
-		for _, id := range ids(results) {
-			seen[id] = true
+		if len(seen) != test.want {
+			t.Errorf("%s: %d of %d", tool, len(seen), test.want)
 		}
-	}
-	if len(seen) != 150 || len(results.Entries) != 50 || results.Cursor != "" {
-		t.Errorf("%d races, %d the second time, cursor %q", len(seen), len(results.Entries), results.Cursor)
-	}
-	var first, second list[tournamentView]
-	s.must("list_tournaments", map[string]any{"finished": true, "limit": 1}, &first)
-	s.must("list_tournaments", map[string]any{"finished": true, "limit": 1, "cursor": first.Cursor}, &second)
-	if len(first.Entries) != 1 || len(second.Entries) != 1 || second.Entries[0].Tournament == first.Entries[0].Tournament {
-		t.Errorf("finished tournaments are %+v, then %+v", first, second)
 	}
 }
 
 func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
-	s := inMemory(t, fake, settings{})
+	fake, s := open(t, settings{})
 	var open, results list[raceView]
 	s.must("list_open_races", nil, &open)
 	if r := open.Entries[0]; r.Fee != (amount{"2.5", "2500000000000000000"}) || r.Prizes[0] != (amount{"6", "6000000000000000000"}) || r.Name != instruction || !r.Enterable || r.Finished {
@@ -158,9 +152,8 @@ func TestAResultIsSmallIsSentOnceAndHasTheTimeOfTheService(t *testing.T) {
 }
 
 func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
+	fake, s := open(t, allowed(t))
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/horses/missions/7", Status: 403, Body: "<!DOCTYPE html><html>blocked</html>", Times: -1})
-	s := inMemory(t, fake, allowed(t))
 	for _, test := range []struct {
 		tool string
 		args map[string]any
@@ -179,7 +172,6 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 		{"list_open_races", map[string]any{"max_fee": "a lot"}, "invalid_argument: max_fee must be a number of tokens"},
 		{"list_open_races", map[string]any{"tier": "Silver"}, `invalid_argument: of a tier "Silver"; found: Omega`},
 		{"list_missions", map[string]any{"horse": 7}, "unavailable: an HTML page; the page is from a proxy or firewall"},
-		{"plan_registration", map[string]any{"horse": 1, "race": 99999}, "not_found: "},
 	} {
 		problem := s.call(test.tool, test.args, nil)
 		code, words, _ := strings.Cut(test.want, ": ")
@@ -194,9 +186,8 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 
 func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, horseracingtest.WithInMemory())
 		l := allowed(t)
-		s := inMemory(t, fake, l)
+		fake, s := open(t, l)
 		p, other := s.plan(1).Plan, s.plan(3).Plan
 		lock := flock.New(l.path + ".lock") // another process writes a line
 		if locked, err := lock.TryLock(); !locked {
@@ -228,13 +219,11 @@ func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
 		if entries, err := ledger.Read(l.path); posts(fake) != 1 || err != nil || len(entries) != 1 {
 			t.Errorf("%d sent, recorded are %v, %v", posts(fake), entries, err)
 		}
-		s.Close()
 	})
 }
 
 func TestNoKeyAndNoInstructionLeavesItsField(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
-	s := inMemory(t, fake, allowed(t))
+	fake, s := open(t, allowed(t))
 	echo := fmt.Sprintf(`{"error":"%s. %s %s"}`, instruction, fake.APIKey, string(fake.UserKey(0)))
 	p := s.plan(1).Plan
 	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400, Body: echo})

@@ -10,17 +10,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// toolsOf returns the tools that a host is offered, by name.
-func toolsOf(t *testing.T, l settings) map[string]*mcp.Tool {
-	t.Helper()
-	fake := newFake(t, horseracingtest.WithInMemory())
+// tools are those that a host is offered, by name.
+func (s session) tools() map[string]*mcp.Tool {
+	s.t.Helper()
 	all := map[string]*mcp.Tool{}
-	for tool, err := range inMemory(t, fake, l).Tools(t.Context(), nil) {
+	for tool, err := range s.Tools(s.t.Context(), nil) {
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 		all[tool.Name] = tool
 	}
@@ -28,7 +26,12 @@ func toolsOf(t *testing.T, l settings) map[string]*mcp.Tool {
 }
 
 func TestWithoutALedgerNothingCanPayAndHintsAndTheBundleAreTrue(t *testing.T) {
-	reading, all := toolsOf(t, settings{}), toolsOf(t, allowed(t))
+	_, reader := open(t, settings{})
+	_, payer := open(t, allowed(t))
+	if problem := reader.call("register", map[string]any{"plan": payer.plan(1).Plan}, nil); !strings.HasPrefix(problem, "protocol: ") {
+		t.Errorf("register without a ledger: %q", problem)
+	}
+	reading, all := reader.tools(), payer.tools() // after the error, too
 	var bundle struct {
 		Version string
 		Tools   []struct{ Name string }
@@ -56,12 +59,4 @@ func TestWithoutALedgerNothingCanPayAndHintsAndTheBundleAreTrue(t *testing.T) {
 			t.Errorf("%s: %+v", name, tool)
 		}
 	}
-}
-
-func TestACallOfAToolThatIsNotOfferedIsAnErrorAndTheProgramContinues(t *testing.T) {
-	s := inMemory(t, newFake(t, horseracingtest.WithInMemory()), settings{})
-	if problem := s.call("register", map[string]any{"plan": "x"}, nil); !strings.HasPrefix(problem, "protocol: ") {
-		t.Errorf("register without a ledger: %q", problem)
-	}
-	s.must("list_open_races", nil, nil)
 }
