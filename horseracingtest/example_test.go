@@ -52,20 +52,11 @@ func Example() {
 
 	server.Advance(2 * time.Hour) // the race runs
 	race, err := client.Races.Get(ctx, 2)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	finishers, err := race.Finishers()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("winner:", finishers[0].Number)
+	fmt.Println("the race has a result:", err == nil && race.Finished())
 	// Output:
 	// entered: true
 	// user 0 entered horse 1 into race 2
-	// winner: 1
+	// the race has a result: true
 }
 
 // What does a program do when the response to a registration is lost? The fake

@@ -1,20 +1,15 @@
 package horseracingtest_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
-
-const wsaECONNRESET = syscall.Errno(10054) // of Windows
 
 func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 	const receipt = `{"registered":true,"main_race_id":7,"horse_number":1,"entry_fee":0}`
@@ -43,9 +38,6 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 				if body != test.body || (err != nil) != test.cut || len(s.Registrations()) == 1 != test.paid {
 					t.Errorf("%q, %v, registrations %v", body, err, s.Registrations())
 				}
-				if test.fault.ResetBefore && transport.name == "TCP" && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, wsaECONNRESET) {
-					t.Errorf("%v, want a connection reset", err)
-				}
 				if (response == nil) != (test.status == 0) || s.Requests()[0].Status != test.status {
 					t.Fatalf("%v; the log has %+v", response, s.Requests()[0])
 				}
@@ -54,9 +46,6 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 				}
 				if response != nil && test.fault.Header != nil && response.Header.Get("Retry-After") != "7" {
 					t.Errorf("header %v", response.Header)
-				}
-				if response != nil && test.cut && response.ContentLength != int64(len(receipt)) {
-					t.Errorf("it announces %d bytes", response.ContentLength)
 				}
 				for _, paid := range []bool{test.paid, test.paid || test.fault.TakesEffectAfter > 0} {
 					s.Advance(30 * time.Second)
@@ -84,9 +73,7 @@ func TestFaultsStrikeByRuleInTheirOrder(t *testing.T) {
 	}
 	s.ClearFaults()
 	response, _ := do(t, s, newRequest(t, s, "GET", resultsPath, ""))
-	if diff := cmp.Diff([]int{501, 200, 500, 500, 200, 502, 502, 200}, append(got, response.StatusCode)); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "statuses", []int{501, 200, 500, 500, 200, 502, 502, 200}, append(got, response.StatusCode))
 }
 
 func TestAProbableFaultStrikesItsShareAlikeOnEveryRun(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // raceAt is an open race of that id, an hour before its start if the fake's
@@ -60,6 +61,9 @@ func register(t *testing.T, s *horseracingtest.Server, horse horseracing.HorseNu
 
 func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0))
+	s.AddHorses(0, horseracing.Horse{Number: 5001, Level: 14}, horseracing.Horse{Number: 5002, Level: 35})
+	s.AddHorses(1, horseracing.Horse{Number: 2}) // which was user 0's
+	s.AddHorses(-1, horseracing.Horse{Number: 9})
 	level := raceAt(s, 1, time.Hour)
 	level.MinLevel, level.MaxLevel = 15, 34
 	full := raceAt(s, 2, time.Hour)
@@ -68,6 +72,7 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 	s.AddRaces(level, full, raceAt(s, 3, time.Hour), soon)
 	history := allRaces(t, s)[3]
 	mine, key := s.Horses(0), s.UserKey(0)
+	double.Equal(t, "horses of user 0", []horseracing.HorseNumber{1, 3, 4, 5, 6, 5001, 5002}, mine)
 	for _, id := range []horseracing.RaceID{1, 3} { // race 1 just takes the level 15
 		if status, body := register(t, s, mine[0], key, id); status != http.StatusOK {
 			t.Fatalf("race %d: status %d: %s", id, status, body)
@@ -82,25 +87,23 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 		status int
 		words  string
 	}{
-		{"level too low", mine[3], key, 1, 409, "of level 5, and race 1 takes levels 15 to 34"},
-		{"level too high", mine[1], key, 1, 409, "of level 35"},
+		{"level too low", 5001, key, 1, 409, "of level 14, and race 1 takes levels 15 to 34"},
+		{"level too high", 5002, key, 1, 409, "of level 35"},
 		{"full", mine[0], key, 2, 409, "all of its 1 places are taken"},
 		{"twice", mine[0], key, 3, 409, "registered in race 3 already"},
 		{"deadline", mine[0], key, 4, 409, "deadline of race 4 has passed"},
 		{"of the past", mine[0], key, history, 409, "is over"},
 		{"unknown race", mine[0], key, 999, 404, "no race 999"},
 		{"unknown horse", 100_000, key, 3, 404, "no horse 100000"},
-		{"horse of another user", s.Horses(1)[0], key, 3, 403, "does not belong to the user"},
-		{"horse of an unknown owner", 4000, key, 3, 403, "does not belong to the user"},
+		{"horse of another user", 2, key, 3, 403, "does not belong to the user"},
+		{"horse of an unknown owner", 9, key, 3, 403, "does not belong to the user"},
 		{"unknown key", mine[0], "nonsense", 3, 403, "belongs to no user"},
 	} {
 		if status, body := register(t, s, test.horse, test.key, test.race); status != test.status || !strings.Contains(body, test.words) {
 			t.Errorf("%s: status %d: %s\nwant %d and %q", test.name, status, body, test.status, test.words)
 		}
 	}
-	if got := len(s.Registrations()); got != 2 {
-		t.Errorf("%d registrations were accepted, want 2", got)
-	}
+	double.Equal(t, "registrations that were accepted", 2, len(s.Registrations()))
 }
 
 // worldOfSeed1 is the hash of what the fake with seed 1 shows. It changes only where that

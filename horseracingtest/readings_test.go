@@ -25,6 +25,7 @@ func TestReadings(t *testing.T) {
 		"a refusal":                    {horseracingtest.Readings{Refusal: `{"success":false}`}, "POST", registerPath, `{"horse_number":1,"main_race_id":20,"user_key":"x"}`, 200, `{"success":false}`, "error"},
 		"heats":                        {horseracingtest.Readings{Heats: true}, "GET", race, "", 200, `"entry_fee":7`, `"main_race_id":21`},
 		"the id of a second heat":      {horseracingtest.Readings{Heats: true}, "GET", "/api/v1/races/21", "", 200, "[]", "main_race_id"},
+		"early results":                {horseracingtest.Readings{EarlyResults: true}, "GET", resultsPath, `{"tier":4}`, 200, `"final_order":[]`, "error"},
 		"inclusive":                    {horseracingtest.Readings{Inclusive: true}, "GET", resultsPath, `{"start_time_from":` + finished + `}`, 200, `"main_race_id":10`, "error"},
 		"the tier's name":              {horseracingtest.Readings{TierName: "Second"}, "GET", openPath, "", 200, `"tier":"Second"`, "Omega"},
 		"an empty list is null":        {horseracingtest.Readings{EmptyList: "null"}, "GET", resultsPath, `{"tier":1}`, 200, "null", "["},
@@ -36,24 +37,13 @@ func TestReadings(t *testing.T) {
 		open.Participants = []horseracing.RaceParticipant{{Number: 4000}}
 		open.EntryFee, second.EntryFee = horseracing.NewBigInt(5), horseracing.NewBigInt(7)
 		over.Participants, over.FinalOrder = []horseracing.RaceParticipant{{Number: 4000, Total: 60}}, []int{0}
-		s.AddRaces(open, second, over)
+		running := raceAt(s, 9, -time.Second)
+		running.Tier = "Delta"
+		s.AddRaces(open, second, over, running)
 		register(t, s, 1, s.UserKey(0), 20)
 		response, body := do(t, s, newRequest(t, s, test.method, test.path, strings.ReplaceAll(test.body, "ENTRY", registration(2, s.UserKey(0), 20))))
 		if response.StatusCode != test.status || !strings.Contains(body, test.has) || strings.Contains(body, test.lacks) {
 			t.Errorf("%s: status %d, %s", name, response.StatusCode, body)
-		}
-	}
-}
-
-func TestEarlyResultsShowARaceBeforeItsOrder(t *testing.T) {
-	s := start(t, horseracingtest.WithReadings(horseracingtest.Readings{EarlyResults: true}), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	race := raceAt(s, 7, time.Hour)
-	race.Participants = []horseracing.RaceParticipant{{Number: 1}}
-	s.AddRaces(race)
-	for after, isFinished := range []bool{false, true} {
-		s.Advance(time.Hour + time.Millisecond)
-		if page := get[[]horseracing.Race](t, s, resultsPath, `{}`); len(page) != 1 || page[0].Finished() != isFinished {
-			t.Errorf("%d hours after its start: %+v", after, page)
 		}
 	}
 }
