@@ -36,13 +36,13 @@ const cupResultsPath = "/api/v1/tournaments/results"
 
 func TestAddedTournamentsAreShownAsTheyAre(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
-	open := horseracing.Tournament{ID: "o/pen", StartTime: horseracing.NewTimestamp(s.Now().Add(time.Hour)), Tier: 5}
+	open := horseracing.Tournament{ID: "o/pen", StartTime: horseracing.NewTimestamp(s.Now().Add(time.Hour)), Status: 2}
 	over := open
-	over.ID = "over"
+	over.ID, over.Status = "over", 0
 	s.AddTournaments(open, over)
-	over.Status = 2
-	s.AddTournaments(over)
-	s.Advance(48 * time.Hour)
+	open.Status, over.Status = 0, 2
+	s.AddTournaments(open, over) // in their place
+	s.Advance(2000 * time.Hour)  // which changes neither
 	for path, want := range map[string]horseracing.TournamentID{"/api/v1/tournaments/open": open.ID, cupResultsPath: over.ID} {
 		if cups := get[[]horseracing.Tournament](t, s, path, ""); len(cups) != 1 || cups[0].ID != want {
 			t.Errorf("%s: %+v", path, cups)

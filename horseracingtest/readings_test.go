@@ -37,9 +37,10 @@ func TestReadings(t *testing.T) {
 		open.Participants = []horseracing.RaceParticipant{{Number: 4000}}
 		open.EntryFee, second.EntryFee = horseracing.NewBigInt(5), horseracing.NewBigInt(7)
 		over.Participants, over.FinalOrder = []horseracing.RaceParticipant{{Number: 4000, Total: 60}}, []int{0}
-		running := raceAt(s, 9, -time.Second)
-		running.Tier = "Delta"
+		running := raceAt(s, 9, time.Millisecond)
+		running.Participants, running.Tier = open.Participants, "Delta"
 		s.AddRaces(open, second, over, running)
+		s.Advance(time.Second)
 		register(t, s, 1, s.UserKey(0), 20)
 		response, body := do(t, s, newRequest(t, s, test.method, test.path, strings.ReplaceAll(test.body, "ENTRY", registration(2, s.UserKey(0), 20))))
 		if response.StatusCode != test.status || !strings.Contains(body, test.has) || strings.Contains(body, test.lacks) {
