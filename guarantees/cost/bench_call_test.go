@@ -32,8 +32,8 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (c canned) sdk(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
-	return double.Connect(tb, double.Service, &http.Client{Transport: c}, opts...)
+func (c canned) sdk(tb testing.TB) *horseracing.Client {
+	return double.Connect(tb, double.Service, &http.Client{Transport: c})
 }
 
 // pageOfRaces is a page as the fake sends it: ten races, about 9 KB.
@@ -155,7 +155,4 @@ func BenchmarkCall(b *testing.B) {
 	idle := empty.sdk(b)
 	open := func() error { _, err := idle.Races.Open(ctx); return err }
 	compare(b, "empty/by-hand", open, plain(empty, json.Unmarshal))
-
-	watched := page.sdk(b, horseracing.WithDriftHandler(func(context.Context, horseracing.Drift) {}))
-	compare(b, "page/drift-handler-against-none", func() error { _, err := watched.Races.Open(ctx); return err }, onePage)
 }
