@@ -14,11 +14,8 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// versions are the one in which a result asks the host, and the one in which a request
-// does.
-var versions = []string{"2026-07-28", "2025-11-25"}
-
 func TestOnlyAYesPays(t *testing.T) {
+	versions := []string{"2026-07-28", "2025-11-25"} // a result asks the host; a request does
 	var words string
 	answers := func(answer *mcp.ElicitResult, err error) *mcp.ClientOptions {
 		return &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -18,13 +18,6 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-func ids(races list[raceView]) (ids []horseracing.RaceID) {
-	for _, r := range races.Entries {
-		ids = append(ids, r.Race)
-	}
-	return ids
-}
-
 func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 	fake, s := open(t, settings{})
 	addRace(t, fake, 1, func(r *horseracing.Race) { r.Places, r.Participants = 1, []horseracing.RaceParticipant{{Number: 2}} })
@@ -41,13 +34,14 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 		"closed ones too":        {map[string]any{"closed": true}, []horseracing.RaceID{3, 4, 5, 2, 1}},
 		"for a horse":            {map[string]any{"horse": 1}, []horseracing.RaceID{4, 5}},
 		"of a level":             {map[string]any{"level": 500, "tier": "omega"}, []horseracing.RaceID{3}},
-		"by name":                {map[string]any{"tier": "delta"}, []horseracing.RaceID{4}},
 		"with a limit":           {map[string]any{"limit": 2.0}, []horseracing.RaceID{3, 4}},
 		"below a fee":            {map[string]any{"max_fee": "2"}, []horseracing.RaceID{4}},
 	} {
-		var open list[raceView]
-		s.must("list_open_races", test.args, &open)
-		if diff := cmp.Diff(test.want, ids(open)); diff != "" {
+		var got []horseracing.RaceID
+		for _, r := range get[list[raceView]](s, "list_open_races", test.args).Entries {
+			got = append(got, r.Race)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -63,13 +57,9 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 		"list_tournaments": {map[string]any{"limit": 1, "finished": true}, 4},
 	} {
 		seen := map[any]bool{}
-		var page list[struct {
-			Race       int
-			Tournament string
-		}]
-		for more := true; more; more = page.Cursor != "" {
-			test.args["cursor"], page.Cursor = page.Cursor, ""
-			s.must(tool, test.args, &page)
+		for more := true; more; more = test.args["cursor"] != "" {
+			page := get[list[struct{ Race, Tournament any }]](s, tool, test.args)
+			test.args["cursor"] = page.Cursor
 			for _, entry := range page.Entries {
 				if seen[entry] {
 					t.Fatalf("%s: %v a second time", tool, entry)
@@ -85,36 +75,29 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 
 func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
 	fake, s := open(t, settings{})
-	var open, results list[raceView]
-	s.must("list_open_races", nil, &open)
+	open := get[list[raceView]](s, "list_open_races", nil)
 	if r := open.Entries[0]; r.Fee != (amount{"2.5", "2500000000000000000"}) || r.Prizes[0] != (amount{"6", "6000000000000000000"}) || r.Name != instruction || !r.Enterable || r.Finished {
 		t.Errorf("open races: %+v", open)
 	}
-	s.must("list_results", map[string]any{"since": fake.Now().AddDate(-1, 0, 0).Format(time.DateOnly)}, &results)
-	var one wholeRace
-	s.must("get_race", map[string]any{"race": results.Entries[0].Race}, &one)
+	results := get[list[raceView]](s, "list_results", map[string]any{"since": fake.Now().AddDate(-1, 0, 0).Format(time.DateOnly)})
+	one := get[wholeRace](s, "get_race", map[string]any{"race": results.Entries[0].Race})
 	if len(one.Runners) != len(one.Horses) || one.Runners[0].Horse != one.Horses[0] || one.Runners[0].Total == 0 {
 		t.Errorf("a finished race: %+v", one)
 	}
-	var horse, withTraits horseracing.Horse
-	s.must("get_horse", map[string]any{"horse": 1}, &horse)
-	s.must("get_horse", map[string]any{"horse": 1, "traits": true}, &withTraits)
-	var owned list[horseracing.Horse]
-	s.must("list_owned_horses", nil, &owned)
+	horse := get[horseracing.Horse](s, "get_horse", map[string]any{"horse": 1})
+	withTraits := get[horseracing.Horse](s, "get_horse", map[string]any{"horse": 1, "traits": true})
+	owned := get[list[horseracing.Horse]](s, "list_owned_horses", nil)
 	if horse.Number != 1 || horse.Name == "" || horse.Appearance != nil || withTraits.Appearance == nil || len(owned.Entries) != len(fake.Horses(0)) || owned.Entries[0].Appearance != nil {
 		t.Errorf("horse %+v, %d owned", horse, len(owned.Entries))
 	}
-	var missions list[missionView]
-	s.must("list_missions", map[string]any{"horse": 1}, &missions)
-	var breeding list[breedingView]
-	s.must("list_breeding", map[string]any{"limit": 1}, &breeding)
-	var cups list[tournamentView]
-	s.must("list_tournaments", map[string]any{"tier": 5}, &cups)
+	missions := get[list[missionView]](s, "list_missions", map[string]any{"horse": 1})
+	breeding := get[list[breedingView]](s, "list_breeding", map[string]any{"limit": 1})
+	cups := get[list[tournamentView]](s, "list_tournaments", map[string]any{"tier": 5})
 	if missions.Entries[0].Name == "" || len(breeding.Entries) != 1 || breeding.LeftOut == 0 || breeding.Entries[0].Price == "" || len(cups.Entries) > 0 && cups.Entries[0].Tier != 5 {
 		t.Errorf("missions %+v, breeding %+v, tournaments %+v", missions, breeding, cups)
 	}
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusOK, Body: `[{"main_race_id":"x"}]`})
-	if s.must("list_open_races", nil, &open); !strings.HasPrefix(open.Note, "some entries could not be read: ") {
+	if open := get[list[raceView]](s, "list_open_races", nil); !strings.HasPrefix(open.Note, "some entries could not be read: ") {
 		t.Errorf("an entry that cannot be read: %+v", open)
 	}
 }
@@ -164,7 +147,6 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 		{"get_race", map[string]any{"race": -1}, "invalid_argument: /properties/race: minimum: "},
 		{"get_race", map[string]any{"race": 1 << 53}, "invalid_argument: /properties/race: maximum: "},
 		{"get_race", map[string]any{"race": 99999}, "not_found: "},
-		{"get_race", map[string]any{"race": 1, "key": "x"}, `invalid_argument: unexpected additional properties ["key"]`},
 		{"list_results", map[string]any{"cursor": "x"}, "invalid_argument: cursor must be"},
 		{"list_results", map[string]any{"since": "yesterday"}, "invalid_argument: since must be a date or a time"},
 		{"list_results", map[string]any{"tier": 99}, "failed: there is no tier 99"},
@@ -178,9 +160,6 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 		if !strings.HasPrefix(problem, code+": ") || !strings.Contains(problem, words) {
 			t.Errorf("%s %v: %q, want %q", test.tool, test.args, problem, test.want)
 		}
-	}
-	if posts(fake) != 0 {
-		t.Errorf("%d sent", posts(fake))
 	}
 }
 
@@ -196,7 +175,7 @@ func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
 		if problem := s.call("register", map[string]any{"plan": other}, nil); !strings.HasPrefix(problem, "in_use: nothing was sent: ") {
 			t.Errorf("while the ledger is in use: %q", problem)
 		}
-		s.must("list_ledger", nil, nil) // needs no lock
+		get[ledgerView](s, "list_ledger", nil) // needs no lock
 		lock.Unlock()
 		if got := s.register(other); got.State != ledger.Entered {
 			t.Errorf("then: %+v", got)
@@ -232,13 +211,14 @@ func TestNoKeyAndNoInstructionLeavesItsField(t *testing.T) {
 		t.Errorf("%+v", refused)
 	}
 	fake.Inject(horseracingtest.Fault{Path: "/", Status: 403, Body: echo})
-	if problem := s.call("list_owned_horses", nil, nil); !strings.HasPrefix(problem, "unauthorized: ") || !strings.Contains(problem, `the service's words: "`+instruction) {
+	problem := s.call("list_owned_horses", nil, nil)
+	if !strings.HasPrefix(problem, "unauthorized: ") || !strings.Contains(problem, `the service's words: "`+instruction) {
 		t.Error(problem)
 	}
-	s.must("list_ledger", nil, nil)
+	said, err := json.Marshal([]any{refused, problem, get[ledgerView](s, "list_ledger", nil)})
 	for _, key := range []string{fake.APIKey, string(fake.UserKey(0))} {
-		if strings.Contains(s.said.String(), key) {
-			t.Errorf("a key is in\n%s", s.said)
+		if err != nil || strings.Contains(string(said), key) {
+			t.Errorf("%v; a key is in\n%s", err, said)
 		}
 	}
 }
