@@ -279,8 +279,9 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 			if problem := next.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "plan_again: nothing was sent") {
 				t.Errorf("after the kill: %q", problem)
 			}
-			if again := next.plan(1); again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call Settle") {
-				t.Errorf("after the kill: %+v", again)
+			again, view := next.plan(1), get[ledgerView](next, "list_ledger", nil)
+			if again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call Settle") || view.Entries[0].State != ledger.Unknown {
+				t.Errorf("after the kill: %+v, %+v", again, view)
 			}
 			if out := get[settled](next, "settle", nil); len(out.Settled) != test.paid || len(out.Unknown) != 1-test.paid {
 				t.Errorf("%+v", out)

@@ -82,8 +82,7 @@ func TestALostResponseIsLookedForOnceAndThenSettled(t *testing.T) {
 			r.Participants = []horseracing.RaceParticipant{{Number: 2}} // an empty list would prove nothing
 		})
 		time.Sleep(2 * time.Hour)
-		out = get[settled](s, "settle", nil)
-		if len(out.Settled) != 1 || out.Settled[0].State != ledger.Absent || len(out.Unknown) != 0 || out.Until != "" {
+		if out := get[settled](s, "settle", nil); len(out.Settled) != 1 || out.Settled[0].State != ledger.Absent || len(out.Unknown) != 0 || out.Until != "" {
 			t.Errorf("then: %+v", out)
 		}
 		if got := s.register(plans[1]); got.State != ledger.Refused || !strings.Contains(got.Note, "nothing was sent") || posts(fake) != 2 {
