@@ -157,8 +157,8 @@ type followLoop[T any] struct {
 // A race that is listed without a FinalOrder is held back until it has one, or until its start
 // is more than Lookback ago. If no race of the listing has a FinalOrder, none is held back.
 //
-// If more than 700 entries start within Lookback, only the newest 700 are certainly checked
-// for late results.
+// If more than 700 entries start within Lookback, an entry that finishes late may be missed
+// if it starts earlier than the newest 700 of them.
 //
 // Without Since and Resume, a program that stops before the first entry has no cursor to
 // resume from. To get one, range over [Follower.CatchUp] first, and store the

@@ -101,8 +101,8 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // the service may show an empty page by mistake, the pager checks it in most cases: it waits
 // 200 ms, requests the page of the last entry yielded, if there is one, and then the empty page
 // again. The loop ends with a [*DecodeError] if the last entry yielded is missing from its page,
-// or if the empty page is empty again although the listing has shown older entries. It ends with
-// [ErrBodyIgnored] if a response does not match the page that was requested.
+// or if the empty page is empty again although it should contain an entry that the listing has
+// shown. It ends with [ErrBodyIgnored] if a response does not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

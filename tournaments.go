@@ -121,7 +121,7 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 }
 
 // UnmarshalJSON accepts any name of the currency. If the members name several currencies, it
-// reads only those with the documented name, "token".
+// reads Token and TreasuryToken only from the members that are named after "token".
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var values map[string]json.RawMessage
 	if err := unmarshal(data, &values); err != nil {
@@ -148,7 +148,7 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the name of the currency that was decoded, or else the documented one.
+// MarshalJSON writes the name of the currency that was decoded, or else "token".
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	members := p.members()
 	if p.Items == nil {
