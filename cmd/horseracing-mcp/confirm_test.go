@@ -54,6 +54,7 @@ func TestOnlyAYesPays(t *testing.T) {
 				plan, began := s.plan(1).Plan, time.Now()
 				var out registered
 				problem := s.call("register", map[string]any{"plan": plan}, &out)
+				synctest.Wait() // for a host that is no longer waited for
 				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens are left today and 97.5 in all"} {
 					if strings.Contains(words, want) != test.asks {
 						t.Errorf("%s, version %s: the question is %q", name, version, words)

@@ -214,14 +214,13 @@ type closer struct{ bytes.Buffer }
 func (c *closer) Close() error { return nil }
 
 func TestTheEndOfTheInputCancelsNothing(t *testing.T) {
-	var stdin, stdout closer
+	var stdin, stdout, stderr closer
 	stdin.WriteString(`{"jsonrpc":"2.0","id":200,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `)
 	for id := range 200 {
 		fmt.Fprintf(&stdin, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get_horse","arguments":{"horse":1}}}`+"\n", id)
 	}
-	var stderr bytes.Buffer
 	if status := run(t.Context(), []string{"--demo"}, os.Getenv, &stdin, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
 		t.Errorf("status %d: %s", status, &stderr)
 	}
