@@ -12,7 +12,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Tournaments have any text for an id.
+// Tournaments have any text for an id. A cursor is of one listing and of one tier.
 func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(rapid.StringN(1, 30, 90), rapid.StringOfN(rapid.SampledFrom([]rune("._-~%+ aé")), 1, 5, -1))
@@ -24,7 +24,8 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 			},
 		}
 		kind := rapid.SampledFrom([]cursorKind{cursorRaces, cursorRacesV1, cursorTournaments}).Draw(t, "kind")
-		c := newCursor(kind, TierID(rapid.IntRange(1, 9).Draw(t, "tier")), want)
+		of := TierID(rapid.IntRange(0, 9).Draw(t, "tier"))
+		c, own := newCursor(kind, of, want), of.orDefault()
 		stored, err := json.Marshal(map[string]Cursor{"position": c, "none": {}})
 		if err != nil {
 			t.Fatal(err)
@@ -33,9 +34,14 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 		if err := json.Unmarshal(stored, &back); err != nil || !back["position"].Equal(c) || !back["none"].IsZero() {
 			t.Fatalf("%s is read as %v (%v)", stored, back, err)
 		}
-		tier, payload, problem := resumed(kind, 0, back["position"])
-		if problem != nil || tier < 1 {
+		tier, payload, problem := resumed(kind, rapid.SampledFrom([]TierID{0, own}).Draw(t, "asked"), back["position"])
+		if problem != nil || tier != own {
 			t.Fatal(tier, problem)
+		}
+		_, _, otherTier := resumed(kind, own+1, c)
+		_, _, otherListing := resumed(cursorFollowRaces, 0, c)
+		if otherTier == nil || otherListing == nil {
+			t.Fatalf("%v is taken for another tier, %v, or listing, %v", c, otherTier, otherListing)
 		}
 		var got pagerState
 		problem = decodePayload(payload, &got)
@@ -71,26 +77,6 @@ func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
 		_, err := ParseCursor(text)
 		if reason == "" && err != nil || reason != "" && (!errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), reason)) {
 			t.Errorf("%.40q: %v", text, err)
-		}
-	}
-}
-
-func TestACursorIsOfOneListingAndTier(t *testing.T) {
-	if a, b := newCursor(cursorRaces, 0, "1"), newCursor(cursorRaces, TierOmega, "1"); !a.Equal(b) {
-		t.Errorf("%v of tier zero is not %v", a, b)
-	}
-	cursor := newCursor(cursorRaces, TierOmega, "1")
-	for name, test := range map[string]struct {
-		kind cursorKind
-		tier TierID
-		ok   bool
-	}{
-		"no tier": {cursorRaces, 0, true}, "its tier": {cursorRaces, TierOmega, true},
-		"another tier": {cursorRaces, 3, false}, "another listing": {cursorRacesV1, 0, false},
-	} {
-		tier, _, problem := resumed(test.kind, test.tier, cursor)
-		if test.ok != (problem == nil) || test.ok && tier != TierOmega {
-			t.Errorf("%s: tier %d, %v", name, tier, problem)
 		}
 	}
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -197,21 +194,6 @@ func ExampleRacesService_Watch() {
 	// Output:
 	// Dawn opened
 	// Dawn closed
-}
-
-// A test of your own code with github.com/jarcoal/httpmock: give the client a mock as its
-// transport. docs/testing.md has more of it, and mocks pages, too.
-func Example_httpmock() {
-	mock := httpmock.NewMockTransport()
-	mock.RegisterResponder("POST", "https://game.test/api/v1/races/register", httpmock.NewErrorResponder(io.ErrUnexpectedEOF))
-	client, err := horseracing.NewClient("https://game.test", "key", horseracing.WithHTTPClient(&http.Client{Transport: mock}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = client.Races.Register(context.Background(), horseracing.Registration{Horse: 7, Race: 11, UserKey: "user key"})
-	fmt.Println(errors.Is(err, horseracing.ErrOutcomeUnknown), "after", mock.GetTotalCallCount(), "request")
-	// Output:
-	// true after 1 request
 }
 
 // inMinutes returns an instant by the fake's clock, before now if n is negative.
