@@ -381,26 +381,31 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 	}
 }
 
-// An attempt ends after its time wherever it hangs: before the response, or in a
-// body that drips.
+// An attempt ends after its time, by the option or by the http.Client, wherever it hangs:
+// before the response, or in a body that drips.
 func TestAttemptTimeoutCoversTheBody(t *testing.T) {
-	for name, fault := range map[string]horseracingtest.Fault{
-		"no response":       {Times: -1, Delay: time.Hour},
-		"a body that drips": {Times: -1, Drip: time.Second},
-		"a 500 that drips":  {Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)},
+	for name, test := range map[string]struct {
+		fault       horseracingtest.Fault
+		option, own time.Duration
+	}{
+		"no response":       {horseracingtest.Fault{Times: -1, Delay: time.Hour}, 10 * time.Second, 0},
+		"a body that drips": {horseracingtest.Fault{Times: -1, Drip: time.Second}, time.Minute, 10 * time.Second},
+		"a 500 that drips":  {horseracingtest.Fault{Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)}, 10 * time.Second, time.Minute},
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			server := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
 			defer server.Close()
-			server.Inject(fault)
-			c := server.Client(horseracing.WithAttemptTimeout(10*time.Second),
+			server.Inject(test.fault)
+			own := *server.HTTPClient()
+			own.Timeout = test.own
+			c := server.Client(horseracing.WithHTTPClient(&own), horseracing.WithAttemptTimeout(test.option),
 				horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
 			started := time.Now()
 			_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
 			if took := time.Since(started).Round(time.Second); took != 30*time.Second {
 				t.Errorf("three attempts of 10 s took %v", took)
 			}
-			if fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
+			if test.fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || test.fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
 				t.Errorf("got %v", err)
 			}
 			if n := server.RequestCount(); n != 3 {

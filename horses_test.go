@@ -3,6 +3,7 @@ package horseracing_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -56,24 +57,19 @@ func TestGetOfNothingIsErrNotFound(t *testing.T) {
 	}
 }
 
-func TestHorseMethods(t *testing.T) {
-	end := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	h := horseracing.Horse{BreedingCooldown: &end, Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color", Value: ""}, {Type: "mane_color", Value: "White"}}}
-	trait := func(name, want string, found bool) bool {
-		got, ok := h.Trait(name)
-		return got == want && ok == found
-	}
-	for name, ok := range map[string]bool{
-		"the first trait of a type":            trait("mane_color", "Black", true),
-		"an empty one":                         trait("tail_color", "", true),
-		"a type is matched as it is":           trait("Mane_Color", "", false),
-		"no type":                              trait("", "", false),
-		"a rested horse can breed":             new(horseracing.Horse).CanBreedAt(end),
-		"a resting one cannot":                 !h.CanBreedAt(end.Add(-time.Nanosecond)),
-		"it can at the end of its cooldown on": h.CanBreedAt(end) && h.CanBreedAt(end.Add(time.Hour)),
-	} {
-		if !ok {
-			t.Errorf("does not hold: %s", name)
+func TestHorseTraitIsTheFirstOfItsType(t *testing.T) {
+	h := horseracing.Horse{Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color"}, {Type: "mane_color", Value: "White"}}}
+	for name, want := range map[string]string{"mane_color": "Black true", "tail_color": " true", "Mane_Color": " false", "": " false"} {
+		if value, ok := h.Trait(name); fmt.Sprint(value, " ", ok) != want {
+			t.Errorf("%s: %s, %t", name, value, ok)
 		}
+	}
+}
+
+func TestHorseCanBreedFromTheEndOfItsCooldownOn(t *testing.T) {
+	end := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	h := horseracing.Horse{BreedingCooldown: &end}
+	if !new(horseracing.Horse).CanBreedAt(end) || h.CanBreedAt(end.Add(-time.Nanosecond)) || !h.CanBreedAt(end) || !h.CanBreedAt(end.Add(time.Hour)) {
+		t.Error("it cannot, or can before")
 	}
 }

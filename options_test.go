@@ -51,19 +51,6 @@ func TestWithHTTPClientUsesTheJar(t *testing.T) {
 	double.Equal(t, "Cookie of each attempt", []string{"", "route=7", "route=7", "route=8"}, got)
 }
 
-func TestWithHTTPClientTimeoutLimitsAnAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, started := double.Play(func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, req.Context().Err()
-		}), time.Now()
-		c := double.Connect(t, double.Service, &http.Client{Transport: s, Timeout: 5 * time.Second}, double.NoRetries())
-		if err := double.OpenRaces(t.Context(), c); !errors.Is(err, context.DeadlineExceeded) || time.Since(started) != 5*time.Second {
-			t.Errorf("after %v: %v", time.Since(started), err)
-		}
-	})
-}
-
 func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
 	s := double.Play(double.Respond(200, `[{"level":3}]`, "X-Trace: 1"), double.Respond(404, `{"message":"gone"}`))
 	c := s.Client(t)
