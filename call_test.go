@@ -122,7 +122,7 @@ func operations() map[string]operationTest {
 }
 
 // The result is encoded again to be compared with the response: nothing of it may
-// be lost. That each member is in the right field is shown below.
+// be lost. That each member is in the right field is shown beside each resource.
 func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 	for name, test := range operations() {
 		t.Run(name, func(t *testing.T) {
@@ -174,6 +174,16 @@ func payload(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return bytes.TrimSpace(data)
+}
+
+// documented returns what an operation reads of its documented response.
+func documented[T any](t *testing.T, operation string) T {
+	t.Helper()
+	value, err := valueOf(t, operation, string(payload(t, operations()[operation].Response)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value.(T)
 }
 
 // decode reads a body as the SDK does.

@@ -12,10 +12,7 @@ import (
 )
 
 func TestHorsesGetReadsAHorse(t *testing.T) {
-	got, err := responding(t, string(payload(t, "horse.json"))).Horses.Get(t.Context(), 1042)
-	if err != nil || len(got.Appearance) != 19 {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	got := documented[*horseracing.Horse](t, "Horses.Get")
 	got.Appearance = got.Appearance[:1]
 	double.Equal(t, "horse", &horseracing.Horse{
 		Name: "Moss Lantern", Image: "https://img.example.test/horses/1042.png", ExternalURL: "https://play.example.test/horse/1042", Number: 1042,
@@ -25,10 +22,7 @@ func TestHorsesGetReadsAHorse(t *testing.T) {
 }
 
 func TestHorsesOpenForBreedingReadsOffers(t *testing.T) {
-	got, err := responding(t, string(payload(t, "breeding_open.json"))).Horses.OpenForBreeding(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := documented[[]horseracing.BreedingListing](t, "Horses.OpenForBreeding")
 	double.Equal(t, "an offer", horseracing.BreedingListing{
 		Name: "Copper Tide", Number: 311, Gender: "Stallion", WinsFirstCount: 41, WinsSecondCount: 33, WinsThirdCount: 27,
 		TotalRaceCount: 402, Price: number("12.5"), Generation: 2, Tier: "Omega",
@@ -36,10 +30,7 @@ func TestHorsesOpenForBreedingReadsOffers(t *testing.T) {
 }
 
 func TestHorsesMissionsReadsMissions(t *testing.T) {
-	got, err := responding(t, string(payload(t, "horse_missions.json"))).Horses.Missions(t.Context(), 1042)
-	if err != nil || got.Number != 1042 {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	got := documented[*horseracing.HorseMissions](t, "Horses.Missions")
 	double.Equal(t, "third mission", horseracing.HorseMission{
 		Type: horseracing.MissionPeriodWeekly, Mission: horseracing.MissionKindTakePrizePlaceInXRaces, Name: "Take a prize place in 3 races", Count: 3,
 		RewardXP: 833, RewardSugar: 81, Progress: []json.RawMessage{[]byte(`{"race": 880123, "place": 2}`)}, Place: new(2),

@@ -26,10 +26,7 @@ import (
 )
 
 func TestRacesResultsReadsARace(t *testing.T) {
-	got, err := responding(t, string(payload(t, "races_results_v2.json"))).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := documented[[]horseracing.Race](t, "Races.Results")
 	double.Equal(t, "races", []horseracing.Race{{
 		MainRaceID: 880123, StartTime: at(1767225600250), RegistrationDeadline: at(1767225300000), Type: horseracing.RaceTypeBestTime, Length: 8, V2: true,
 		EntryFee: bigInt("1234500000000000000"), Prizes: []horseracing.Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},

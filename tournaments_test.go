@@ -9,10 +9,7 @@ import (
 )
 
 func TestTournamentsResultsReadsATournament(t *testing.T) {
-	got, err := responding(t, string(payload(t, "tournaments_results.json"))).Tournaments.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := documented[[]horseracing.Tournament](t, "Tournaments.Results")
 	start := at(1764637200500)
 	double.Equal(t, "tournaments", []horseracing.Tournament{{
 		ID: "64aa10f2c3d4e5f601234567", Name: "Spring Crown", Description: "Three rounds, the slower half drops out after each.", HippodromeID: "63ff00aa11bb22cc33dd44ee", HippodromeName: "Gull Point", Turf: 1,
