@@ -93,8 +93,8 @@
 //	defer fake.Close()
 //	run(ctx, fake.Client()) // the code under test
 //
-// To test a single response, you can mock the [net/http.RoundTripper] instead; the examples do
-// so with httpmock.
+// To test a single response, mock the [net/http.RoundTripper] instead, as
+// https://github.com/horseracing-go/horseracing/blob/main/docs/testing.md does with httpmock.
 //
 // The API reference is https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
 package horseracing
