@@ -32,9 +32,9 @@
 //     although a refusal still begins a backoff. If about four in ten requests of the trial
 //     are refused, it ends early.
 //   - Outages. A backoff of more than two minutes is taken for an outage, which does not change
-//     the rate. If the one before was as long, it is taken for a limit with a long window, such
-//     as an hour. If all refusals of a backoff were a 503 without a Retry-After, 5 s are enough
-//     to take it for an outage.
+//     the rate. If the one before was as long, and twenty requests or more were accepted in
+//     between, it is taken for a limit with a long window, such as an hour. If all refusals of a
+//     backoff were a 503 without a Retry-After, 5 s are enough to take it for an outage.
 //
 // # Routes
 //

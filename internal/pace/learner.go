@@ -166,7 +166,7 @@ func (l *learner) endBackoff(sent time.Time) {
 	isLong, wasLong, isFirstProbe := length > longBackoff, l.wasLong, l.waited == l.wait
 	l.backingOff, l.old, l.next, l.wasLong = false, l.newest, time.Time{}, isLong
 	switch {
-	case l.isOutage && length > probeInterval, isLong && !wasLong, length > time.Hour+longBackoff: // it teaches nothing
+	case l.isOutage && length > probeInterval, isLong && (!wasLong || l.cycle.accepted < sampleSize), length > time.Hour+longBackoff: // it teaches nothing
 		l.cycle, l.growing = sample{}, l.growing.Add(length)
 		return
 	case l.unpaced: // nor does one in a trial

@@ -394,3 +394,21 @@ func TestACrawlIsBackAfterAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestALongRetryAfterAgainAndAgainDoesNotSlowAWalk: if few requests were accepted since the
+// last one, they show no rate. A page would be sent after hours.
+func TestALongRetryAfterAgainAndAgainDoesNotSlowAWalk(t *testing.T) {
+	for _, accepted := range []int{1, 5, 19} { // before each of three refusals
+		arrived := 0
+		c := newWorld(1).crawl(&service{retryAfter: exact, limit: func(time.Time) (bool, time.Duration) {
+			arrived++
+			return arrived > 3*(accepted+1) || arrived%(accepted+1) != 0, time.Hour
+		}}, 1)
+		c.run(simStart.Add(3*time.Hour + time.Minute))
+		before := c.served
+		c.run(c.now.Add(time.Minute))
+		if got := c.served - before; got < 2000 {
+			t.Errorf("after %d pages and a refusal, three times: %d pages a minute", accepted, got)
+		}
+	}
+}
