@@ -110,6 +110,34 @@ func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
 	}
 }
 
+// While every list is wrongly empty, from any request on, a walk and a follower that reads
+// the past fail or wait, and lose nothing. Only the first list of all cannot be distinguished from
+// that of an empty listing.
+func TestEmptyListsLoseNothing(t *testing.T) {
+	const races = 300
+	for _, name := range []string{"a pager", "a pager by offset", "a follower"} {
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			for i := range horseracing.RaceID(races) {
+				fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
+			}
+			for first := 1; first < 60; first += double.Worlds(7, 1, 11) {
+				for _, times := range []int{1, 2, 3, 5} {
+					fake.ClearFaults()
+					fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})
+					got := collected(t, loops(t.Context(), fake.Client(), horseracing.TierOmega, 1+first%5)[name])
+					n := 0
+					for _, often := range got {
+						n += often
+					}
+					if n != races || len(got) != races {
+						t.Errorf("%d lists are empty after %d: %d races came, %d different ones of %d", times, first, n, len(got), races)
+					}
+				}
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
 // A poll that reads nothing at all where races were yielded, although it requests the
 // list twice, is a failed one. Nothing is lost.
 func TestAPollThatFindsNothingFails(t *testing.T) {
