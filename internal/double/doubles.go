@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime/debug"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -30,11 +32,12 @@ const (
 	Refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
 )
 
-// UnlessShort skips a test of memory or speed under -short: the race detector makes
-// it slow and finds nothing in it.
+// UnlessShort skips a test of memory or speed under -short, and under the race detector, which
+// makes it slow, takes memory of its own, and finds nothing in it.
 func UnlessShort(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	info, ok := debug.ReadBuildInfo()
+	if testing.Short() || ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		t.Skip("it measures memory or speed")
 	}
 }
