@@ -90,7 +90,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 			var logged bytes.Buffer
 			log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			c := double.Play(s).Client(t, horseracing.WithLogger(log))
-			told := double.Play(s).Client(t, horseracing.WithLogger(log), horseracing.WithUserKeys("", double.UserKey)) // which no request has
+			withKeys := double.Play(s).Client(t, horseracing.WithLogger(log), horseracing.WithUserKeys("", double.UserKey)) // which no request has
 			var response horseracing.Response
 			capture := horseracing.CaptureResponse(&response)
 			type nested struct{ Deep []horseracing.UserKey }
@@ -105,13 +105,15 @@ func TestNoErrorShowsAKey(t *testing.T) {
 					return c.Do(ctx, "GET", "/x", nested{[]horseracing.UserKey{double.UserKey}}, new(int), capture)
 				},
 				"Results": func(ctx context.Context) error {
-					return errorOf(told.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(ctx, 1))
+					return errorOf(withKeys.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(ctx, 1))
 				},
 				"ResultsV1": func(ctx context.Context) error {
-					return errorOf(told.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 1))
+					return errorOf(withKeys.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 1))
 				},
-				"Follow": func(ctx context.Context) error { return firstError(told.Tournaments.Follow(follow).All(ctx)) },
-				"Watch":  func(ctx context.Context) error { return firstError(told.Races.Watch(ctx, horseracing.WatchQuery{})) },
+				"Follow": func(ctx context.Context) error { return firstError(withKeys.Tournaments.Follow(follow).All(ctx)) },
+				"Watch": func(ctx context.Context) error {
+					return firstError(withKeys.Races.Watch(ctx, horseracing.WatchQuery{}))
+				},
 			} {
 				err := call(double.Within(t, time.Hour))
 				if err == nil {

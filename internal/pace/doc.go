@@ -39,7 +39,7 @@
 // # Routes
 //
 // Each route has a learner, and there is a common one for all routes. A request is sent when
-// both allow it. The common learner is told of the first refusal in each backoff of a route,
+// both allow it. The common learner gets the first refusal in each backoff of a route,
 // but not of the others. This has three effects. If all routes share one limit, both learners
 // learn it. If a route is refused for ever, the other routes wait only for one probe. And if
 // one route has a limit of its own, the common rate is cut, although it need not be.
