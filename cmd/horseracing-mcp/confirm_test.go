@@ -17,14 +17,14 @@ import (
 func TestOnlyAYesPays(t *testing.T) {
 	versions := []string{"2026-07-28", "2025-11-25"} // a result asks the host; a request does
 	var words string
-	answers := func(answer *mcp.ElicitResult, err error) *mcp.ClientOptions {
+	responds := func(response *mcp.ElicitResult, err error) *mcp.ClientOptions {
 		return &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			words = r.Params.Message
-			if answer == nil && err == nil {
+			if response == nil && err == nil {
 				<-ctx.Done()
 				err = ctx.Err()
 			}
-			return answer, err
+			return response, err
 		}}
 	}
 	yes, no := map[string]any{"pay": "yes"}, map[string]any{"pay": "no"}
@@ -35,12 +35,12 @@ func TestOnlyAYesPays(t *testing.T) {
 		asks     bool
 		pays     bool
 	}{
-		"yes":               {answers(&mcp.ElicitResult{Action: "accept", Content: yes}, nil), versions, true, true},
-		"no":                {answers(&mcp.ElicitResult{Action: "accept", Content: no}, nil), versions, true, false},
-		"accepted unread":   {answers(&mcp.ElicitResult{Action: "accept"}, nil), versions, true, false},
-		"declined":          {answers(&mcp.ElicitResult{Action: "decline", Content: yes}, nil), versions, true, false},
-		"the host gives up": {answers(nil, errors.New("no window")), versions[1:], true, false}, // in the other, it does not call again
-		"nobody answers":    {answers(nil, nil), versions[1:], true, false},
+		"yes":               {responds(&mcp.ElicitResult{Action: "accept", Content: yes}, nil), versions, true, true},
+		"no":                {responds(&mcp.ElicitResult{Action: "accept", Content: no}, nil), versions, true, false},
+		"accepted unread":   {responds(&mcp.ElicitResult{Action: "accept"}, nil), versions, true, false},
+		"declined":          {responds(&mcp.ElicitResult{Action: "decline", Content: yes}, nil), versions, true, false},
+		"the host gives up": {responds(nil, errors.New("no window")), versions[1:], true, false}, // in the other, it does not call again
+		"nobody responds":   {responds(nil, nil), versions[1:], true, false},
 		"it cannot ask":     {nil, versions, false, false},
 		"it can only link":  {links, versions, false, false},
 	} {
@@ -80,9 +80,9 @@ func TestAYesIsForOneQuestionOnce(t *testing.T) {
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	}, "")
 	yes := mcp.InputResponseMap{"pay": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"pay": "yes"}}}
-	call := func(plan, state string, answer mcp.InputResponseMap) *mcp.CallToolResult {
+	call := func(plan, state string, response mcp.InputResponseMap) *mcp.CallToolResult {
 		t.Helper()
-		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}, RequestState: state, InputResponses: answer})
+		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}, RequestState: state, InputResponses: response})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -164,19 +164,19 @@ func TestOneProbeAtATime(t *testing.T) {
 // Only the route that announced it waits, and what a walk leaves is others'.
 func TestAnAnnouncedLimitIsThatOfItsRoute(t *testing.T) {
 	now, e := simStart, NewRoutes(func() float64 { return 0.5 })
-	answer := func(left int) {
+	accept := func(left int) {
 		w, _ := e.Next(now)
 		e.Send(now, w)
 		e.Report(now, w, Accepted, announced(60, left, time.Hour))
 	}
 	join(e, "a", Walk)
-	answer(5)
+	accept(5)
 	walk := join(e, "a", Walk)
 	if w, at := e.Next(now); w != nil || !at.Equal(now.Add(time.Hour)) {
 		t.Errorf("the walk goes on with a twelfth left: %v, %v", w, at)
 	}
 	join(e, "a", Read)
-	answer(0)
+	accept(0)
 	read, other := join(e, "a", Read), join(e, "b", Read)
 	if w, _ := e.Next(now); w != other {
 		t.Errorf("%+v goes first, not the other route's", w)
