@@ -253,7 +253,7 @@ func parseDecimal(text []byte) (d decimal, err error) {
 	if len(text) > 3*maxDigits { // leading zeros of the exponent included
 		return d, errTooLong
 	}
-	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(trimSpace(text)) < len(text) {
+	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(bytes.Trim(text, space)) < len(text) {
 		return d, errNotNumber
 	}
 	mantissa, power, _ := strings.Cut(strings.ToLower(string(text)), "e")

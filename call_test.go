@@ -8,23 +8,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/jarcoal/httpmock"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/jarcoal/httpmock"
 )
 
 // operationTest is one operation as a call: what it sends and what comes back.
@@ -327,6 +331,89 @@ func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 	}
 }
 
+// A body may be cut at a length that the response announces. Another attempt of a read may get all
+// of it; a write is not sent again.
+func TestReadIsRetriedIfItsBodyEndsTooEarlyOrIsEmpty(t *testing.T) {
+	for _, body := range []string{"", " \n", `{"main_race_id":880200,"tier":"Ome`, `{"prizes":[1]`, `{"info":{}`} {
+		double.Run(t, body, func(t *testing.T) {
+			s := double.Play(double.Respond(200, "[{},"+body), double.Respond(200, "[]"))
+			races, err := s.Client(t).Races.Open(t.Context())
+			if err != nil || len(races) != 0 || len(s.Requests()) != 2 {
+				t.Errorf("a list: %v, %v after %d requests", races, err, len(s.Requests()))
+			}
+			s = double.Play(double.Respond(200, body), double.Respond(200, `{"main_race_id":880200}`))
+			race, err := s.Client(t).Races.Get(t.Context(), 880200)
+			if err != nil || race.MainRaceID != 880200 || len(s.Requests()) != 2 {
+				t.Errorf("a race: %v, %v after %d requests", race, err, len(s.Requests()))
+			}
+			s = double.Play(double.Respond(200, body), double.Respond(200, `{"name":"Comet"}`))
+			var out struct{ Name string }
+			if err := s.Client(t).Do(t.Context(), http.MethodGet, "/x", nil, &out); err != nil || out.Name != "Comet" || len(s.Requests()) != 2 {
+				t.Errorf("a call by Do: %v, %v after %d requests", out, err, len(s.Requests()))
+			}
+		})
+	}
+	s := double.Play(double.Respond(200, `{"success":`))
+	if err := double.Register(t.Context(), s.Client(t)); !errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
+		t.Errorf("a registration: %v after %d requests", err, len(s.Requests()))
+	}
+	s = double.Play(double.Respond(200, `[7,{"prizes":}]`)) // as long as it ought to be
+	if err := double.OpenRaces(t.Context(), s.Client(t)); err == nil || len(s.Requests()) != 1 {
+		t.Errorf("a list that is not JSON: %v after %d requests", err, len(s.Requests()))
+	}
+}
+
+// The types of a caller are read as encoding/json reads them.
+func TestDoDecodesAsTheStandardLibrary(t *testing.T) {
+	type own struct {
+		Name   string
+		Number json.Number
+		Any    any
+		Raw    json.RawMessage
+		Wait   time.Duration
+		ID     int `json:"id"`
+	}
+	for _, body := range []string{
+		`{"name":"Comet","number":123456789012345678901234567890,"any":[1,{"a":null}],"raw":{"b": 2},"wait":5,"ID":7}`,
+		`{"NAME":"Comet","number":"1.50","any":"x"}`, `{"name":"a","name":"b"}`, `{"number":null,"any":null}`, "{\"name\":\"\xff\"}", `{}`,
+	} {
+		var got, want own
+		if err := json.Unmarshal([]byte(body), &want); err != nil {
+			t.Fatal(err)
+		}
+		if err := double.Play(double.Respond(200, body)).Client(t).Do(t.Context(), http.MethodGet, "/x", nil, &got); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		double.Equal(t, body, want, got)
+	}
+}
+
+func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
+	var pager horseracing.Pager[horseracing.Race]
+	var follower horseracing.Follower[horseracing.Race]
+	var races horseracing.RacesService
+	firstOf := func(all iter.Seq2[*horseracing.Race, error]) error {
+		for _, err := range all {
+			return err
+		}
+		return nil
+	}
+	_, taken := pager.Take(t.Context(), 1)
+	_, open := races.Open(t.Context())
+	for name, err := range map[string]error{
+		"a Pager": firstOf(pager.All(t.Context())), "Take of a Pager": taken, "a Follower": firstOf(follower.All(t.Context())),
+		"CatchUp of a Follower": firstOf(follower.CatchUp(t.Context())), "a service": open,
+		"a Client": new(horseracing.Client).Do(t.Context(), http.MethodGet, "/x", nil, nil),
+	} {
+		if !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !follower.Cursor().IsZero() {
+		t.Error("a Follower that nobody made has a position")
+	}
+}
+
 // Neither a certificate that is not trusted nor a server without TLS changes by itself.
 func TestRetryIgnoresWhatKeepsTLSFromWorking(t *testing.T) {
 	for text, start := range map[string]func(*httptest.Server){
@@ -418,9 +505,152 @@ func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 			if test.fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || test.fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
 				t.Errorf("got %v", err)
 			}
+			setBy := "WithAttemptTimeout"
+			if 0 < test.own && test.own < test.option {
+				setBy = "http.Client.Timeout"
+			}
+			if test.fault.Status == 0 && !strings.HasSuffix(err.Error(), "; "+setBy+" sets how long an attempt may take") {
+				t.Errorf("%v does not name %s", err, setBy)
+			}
 			if n := server.RequestCount(); n != 3 {
 				t.Errorf("%d requests", n)
 			}
 		})
 	}
+}
+
+// countingJar is a jar with another cookie for each request.
+type countingJar struct{ n int }
+
+func (*countingJar) SetCookies(*url.URL, []*http.Cookie) {}
+
+func (j *countingJar) Cookies(*url.URL) []*http.Cookie {
+	j.n++
+	return []*http.Cookie{{Name: "a", Value: strconv.Itoa(j.n)}}
+}
+
+func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(500, ""), double.Respond(200, "[]"))
+		c := double.Connect(t, double.Service, &http.Client{Transport: s, Jar: new(countingJar)}, horseracing.WithUserAgent("agent"),
+			double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+				resp, err := next.RoundTrip(req.Clone(req.Context()))
+				req.Header.Set("X-Earlier", "1")
+				return resp, err
+			}))
+		if _, err := c.Races.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, sent := range s.Requests() {
+			want := http.Header{
+				"X-Api-Key": {double.AppKey}, "User-Agent": {"agent"}, "Content-Type": {"application/json"}, "Accept": {"application/json"},
+				"Cookie": {"a=" + strconv.Itoa(i+1)},
+			}
+			double.Equal(t, "header", want, sent.Request.Header)
+		}
+	})
+}
+
+// A context stays what it is: that of the first attempt is not that of the second.
+func TestCallFromContextSaysWhichAttemptARequestIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := double.Play(double.Respond(500, ""))
+		if _, err := s.Client(t).Races.Get(t.Context(), 11); err == nil || len(s.Requests()) != 4 {
+			t.Errorf("%d requests, %v", len(s.Requests()), err)
+		}
+		for i, sent := range s.Requests() {
+			info, ok := horseracing.CallFromContext(sent.Request.Context())
+			want := horseracing.CallInfo{Method: http.MethodGet, Route: "/api/v1/races/{raceId}", ID: "11", Attempt: i + 1}
+			if !ok || info != want {
+				t.Errorf("%+v, want %+v", info, want)
+			}
+		}
+	})
+}
+
+// The wait ends with the context, and is logged after five seconds and once a minute, for all
+// pages together; then that it is over.
+func TestALongWaitIsLoggedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		accept := time.Now().Add(10 * time.Minute)
+		s := double.Play(func(req *http.Request) (*http.Response, error) {
+			if time.Now().Before(accept) {
+				return double.Respond(http.StatusTooManyRequests, "")(req)
+			}
+			return double.Respond(http.StatusOK, "[]")(req)
+		})
+		c := s.Client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		request := func(ctx context.Context, want error) {
+			var pages sync.WaitGroup
+			for range 10 {
+				pages.Go(func() {
+					if _, err := c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1); !errors.Is(err, want) {
+						t.Error(err)
+					}
+				})
+			}
+			pages.Wait()
+		}
+		request(double.Within(t, 3*time.Minute), context.DeadlineExceeded)
+		if n := strings.Count(log.String(), "level=WARN"); n < 3 || n > 4 || strings.Contains(log.String(), "level=INFO") {
+			t.Errorf("%d lines in three minutes:\n%s", n, log.String())
+		}
+		request(t.Context(), nil)
+		if n := strings.Count(log.String(), "level=INFO"); n != 1 || time.Since(accept) > time.Minute {
+			t.Errorf("accepted %v late:\n%s", time.Since(accept), log.String())
+		}
+	})
+}
+
+func TestLogHasAnAttemptWithoutKeysAtDebug(t *testing.T) {
+	for level, want := range map[slog.Level]int{slog.LevelInfo: 0, slog.LevelDebug: 1} {
+		var log bytes.Buffer
+		s := double.Play(double.Broken(errors.New(double.AppKey + " is wrong\x1b" + strings.Repeat("x", 5000))))
+		c := s.Client(t, double.NoRetries(), horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))))
+		_, _ = c.Races.Open(t.Context())
+		text := log.String()
+		if strings.Count(text, "horseracing: attempt") != want || strings.Contains(text, double.AppKey) || strings.Contains(text, "x1b") || strings.Contains(text, "status") || len(text) > 2200 {
+			t.Errorf("at %v: %s", level, text)
+		}
+	}
+}
+
+// What ends a wait is documented at Retry: Max counts tries, MaxWait the turns of a single call, and
+// neither a permit of the Limiter.
+func TestRetrySaysWhatEndsAWait(t *testing.T) {
+	take := func(ctx context.Context, c *horseracing.Client) error {
+		_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+		return err
+	}
+	double.Run(t, "Max -1 turns the retries of pages off too", func(t *testing.T) {
+		s := double.Play(double.Respond(429, "slow down"))
+		if err := take(double.Within(t, 10*time.Minute), s.Client(t, double.NoRetries())); !errors.Is(err, horseracing.ErrRateLimited) || len(s.Requests()) != 1 {
+			t.Errorf("%d requests, %v", len(s.Requests()), err)
+		}
+	})
+	double.Run(t, "a page waits for its turn as long as its context", func(t *testing.T) {
+		s := double.Play(double.Respond(429, "slow down"))
+		start := time.Now()
+		if err := take(double.Within(t, 10*time.Minute), s.Client(t)); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Minute || len(s.Requests()) < 20 {
+			t.Errorf("%d requests in %v, %v", len(s.Requests()), time.Since(start), err)
+		}
+	})
+	double.Run(t, "a permit of the Limiter does not count", func(t *testing.T) {
+		s := double.Play(double.Respond(200, "[]"), double.Respond(429, ""), double.Respond(200, "[]"))
+		c := s.Client(t, horseracing.WithRateLimit(1.0/20, 1))
+		for range 2 {
+			if err := double.OpenRaces(t.Context(), c); err != nil {
+				t.Errorf("%v (%d requests)", err, len(s.Requests()))
+			}
+		}
+	})
+	double.Run(t, "the turn of a single call", func(t *testing.T) {
+		s := double.Play(double.Respond(429, ""))
+		start := time.Now()
+		err := double.OpenRaces(t.Context(), s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: 100, MaxWait: 3 * time.Second})))
+		if !errors.Is(err, horseracing.ErrRateLimited) || time.Since(start) != 3*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
 }

@@ -33,8 +33,7 @@ type Client struct {
 	Missions    *MissionsService    // the catalogue of missions
 
 	*backend
-	wire      *transport.Wire
-	scheduler *pace.Scheduler // decides when a request may be sent
+	wire *transport.Wire
 }
 
 // Close closes the client's idle connections, except those of a Transport given with
@@ -50,7 +49,7 @@ func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text
 func (c *Client) BaseURL() string { return c.base.String() }
 
 // Pace returns what the client has learned about the service's rate limit.
-func (c *Client) Pace() Pace { return Pace(c.scheduler.State()) }
+func (c *Client) Pace() Pace { return Pace(c.pace.State()) }
 
 // Do calls an operation that the SDK has no method for yet. The path is relative to the base
 // URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey] in it is sent
@@ -62,6 +61,9 @@ func (c *Client) Pace() Pace { return Pace(c.scheduler.State()) }
 // ErrOutcomeUnknown means that it may have taken effect. For these methods a nil body is sent
 // as {}, since net/http may repeat a request without a body by itself.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
+	if c.backend == nil {
+		return errNotMade
+	}
 	op := operation{method: method, body: body, hint: "check whether it took effect before sending it again"}
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Fragment != "" || u.Path == "" || hasControl(path) {
@@ -79,12 +81,10 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return op.invalid(errors.New("out must be a pointer that is not nil"))
 	}
-	var decode decoder
-	if out != nil {
-		decode = decodeAny(out)
+	if out == nil {
+		return c.do(ctx, op, nil, opts)
 	}
-	_, err = do(ctx, c.backend, op, decode, opts)
-	return err
+	return c.do(ctx, op, callersValue{out}, opts)
 }
 
 // NewClient returns a client for the service at baseURL that authenticates with
@@ -113,14 +113,19 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c := &Client{backend: &backend{
 		base:        base,
 		secrets:     redact.New(apiKey).And(cfg.userKeys...),
+		header:      transport.Header(apiKey, cfg.userAgent),
+		pace:        pace.NewScheduler(cfg.limiter),
 		retry:       cfg.retry.withDefaults(defaultRetry),
 		pageRetries: cmp.Or(cfg.retry.Max, pageRetries),
 		logger:      cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
+		how:         lenientUTF8,
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
 	}}
-	c.scheduler = pace.NewScheduler(cfg.limiter)
-	if err := c.connect(cfg, apiKey); err != nil {
+	if cfg.drift != nil {
+		c.how = knownMembers
+	}
+	if err := c.connect(cfg); err != nil {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, err)
 	}
 	c.Horses = &HorsesService{c.backend}
@@ -131,13 +136,14 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 }
 
 // connect makes the chain of transports through which requests are sent.
-func (c *Client) connect(cfg config, apiKey string) error {
+func (c *Client) connect(cfg config) error {
 	var userClient http.Client
 	if cfg.httpClient != nil {
 		userClient = *cfg.httpClient
 	}
-	if userClient.Timeout > 0 {
-		cfg.timeout = min(cfg.timeout, userClient.Timeout)
+	setBy := "WithAttemptTimeout"
+	if userClient.Timeout > 0 && userClient.Timeout < cfg.timeout {
+		cfg.timeout, setBy = userClient.Timeout, "http.Client.Timeout"
 	}
 	c.wire = transport.NewWire(userClient.Transport)
 	var send http.RoundTripper = c.wire
@@ -146,10 +152,7 @@ func (c *Client) connect(cfg config, apiKey string) error {
 			return errors.New("WithTransportWrapper: the wrapper returned nil")
 		}
 	}
-	c.transport = transport.New(transport.Config{
-		Send: send, Jar: userClient.Jar, Scheduler: c.scheduler, Timeout: cfg.timeout, MaxBytes: cfg.maxBytes, Logger: c.logger,
-		Header: transport.Header(apiKey, cfg.userAgent),
-	})
+	c.jar, c.send = userClient.Jar, transport.Once{Next: transport.Whole{Next: send, Timeout: cfg.timeout, SetBy: setBy, MaxBytes: cfg.maxBytes}}
 	return nil
 }
 

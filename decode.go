@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	standard "encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -49,36 +51,38 @@ func encodeBody(body any) (encoded []byte, keys []string, err error) {
 	return encoded, keys, err
 }
 
-// decoder decodes the body of a successful response.
-type decoder func(*transport.Record) error
+// likeStandard are the options with which types of the caller are decoded, as encoding/json does:
+// names match without regard to case, and a json.Number takes a number as it is.
+var likeStandard = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsonv1.ReportErrorsWithLegacySemantics(false),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, n *standard.Number) error {
+		if d.PeekKind() != jsontext.KindNumber {
+			return errors.ErrUnsupported
+		}
+		text, err := d.ReadValue()
+		*n = standard.Number(text)
+		return err
+	})))
 
-// decodeAny returns a decoder into a value of the caller's, which a body that is not
-// JSON leaves unchanged.
-func decodeAny(out any) decoder {
-	return func(r *transport.Record) error {
-		if len(r.Body) == 0 && r.Method != http.MethodGet {
-			return nil
-		}
-		err := read(r.Body, new(jsontext.Value), anySyntax)
-		if err == nil {
-			err = read(r.Body, out, lenientUTF8)
-		}
-		if err != nil {
-			return newDecodeError(r, err)
-		}
+// callersValue is the value of a caller of Do.
+type callersValue struct{ out any }
+
+// decode decodes a response into the value, which is unchanged if the body is not JSON.
+func (v callersValue) decode(r *response) error {
+	if len(r.body) == 0 && r.op.method != http.MethodGet {
 		return nil
 	}
+	err := read(r.body, new(jsontext.Value), anySyntax)
+	if err == nil {
+		err = read(r.body, v.out, likeStandard)
+	}
+	if err != nil {
+		return r.decodeError(err)
+	}
+	return nil
 }
 
-// trimSpace drops the white space of JSON, and no other, from both ends.
-func trimSpace(body []byte) []byte { return bytes.Trim(body, " \t\r\n") }
-
-// isNothing reports whether a body is null or an empty array.
-func isNothing(body []byte) bool {
-	body = trimSpace(body)
-	inside, isArray := bytes.CutPrefix(body, []byte("["))
-	return string(body) == "null" || isArray && string(trimSpace(inside)) == "]"
-}
+// space is the white space of JSON.
+const space = " \t\r\n"
 
 // readError is why JSON cannot be decoded.
 type readError struct {
@@ -86,16 +90,16 @@ type readError struct {
 	err   error
 }
 
-// newDecodeError returns the error of a response as a whole.
-func newDecodeError(r *transport.Record, e *readError) *DecodeError {
-	return &DecodeError{Method: r.Method, Route: r.Route, ID: r.ID, Field: r.Keys.Text(e.field), Err: r.Keys.Error(e.err)}
+// decodeError returns the error of a response as a whole.
+func (r *response) decodeError(e *readError) *DecodeError {
+	return &DecodeError{Method: r.info.Method, Route: r.info.Route, ID: r.info.ID, Field: r.keys.Text(e.field), Err: r.keys.Error(e.err)}
 }
 
-// newEntryError returns the error of one entry of a list, by its index and its JSON.
-func newEntryError(r *transport.Record, index int, id string, entry []byte, e *readError) *DecodeError {
-	err := newDecodeError(r, &readError{"/" + strconv.Itoa(index) + e.field, e.err})
-	err.ID, err.entry = r.Keys.Text(id), true
-	if raw := jsontext.Value(r.Keys.Text(string(entry))); len(raw) <= maxErrorBody && raw.IsValid() {
+// entryError returns the error of one entry of a list, by its index and its JSON.
+func (r *response) entryError(index int, id string, entry []byte, e *readError) *DecodeError {
+	err := r.decodeError(&readError{"/" + strconv.Itoa(index) + e.field, e.err})
+	err.ID, err.entry = r.keys.Text(id), true
+	if raw := jsontext.Value(r.keys.Text(string(entry))); len(raw) <= maxErrorBody && raw.IsValid() {
 		err.Raw = []byte(raw)
 	}
 	return err
@@ -107,8 +111,8 @@ func read(data []byte, out any, how json.Options) *readError {
 	switch {
 	case err == nil:
 		return nil
-	case len(trimSpace(data)) == 0:
-		return &readError{err: errors.New("it is empty")}
+	case len(bytes.Trim(data, space)) == 0:
+		return &readError{err: transport.ErrEmpty}
 	}
 	return newReadError(err)
 }
@@ -281,14 +285,6 @@ const (
 // knownMembers are the options that find unknown members.
 var knownMembers = json.JoinOptions(lenientUTF8, json.RejectUnknownMembers(true))
 
-// reader returns a reader of a response.
-func (d *drifts) reader() memberReader {
-	if d.handler == nil {
-		return memberReader{how: lenientUTF8}
-	}
-	return memberReader{how: knownMembers}
-}
-
 var indexes = regexp.MustCompile(`/\d+(/|$)`)
 
 // note notes the drift of the member at a JSON pointer.
@@ -301,9 +297,9 @@ func (m *memberReader) note(kind DriftKind, pointer string) {
 }
 
 // report passes what was not reported before to the handler.
-func (d *drifts) report(ctx context.Context, r *transport.Record, drift []Drift) {
+func (d *drifts) report(ctx context.Context, r *response, drift []Drift) {
 	for _, found := range drift {
-		found.Route, found.Path = r.Route, clip(r.Keys.Text(redact.Visible(found.Path)), 200)
+		found.Route, found.Path = r.info.Route, clip(r.keys.Text(redact.Visible(found.Path)), 200)
 		d.mu.Lock()
 		isNew := !d.seen[found] && len(d.seen) < maxDriftSeen
 		if isNew {

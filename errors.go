@@ -154,8 +154,8 @@ func isRedirect(status int) bool {
 // unreadable only if the field has the tag decode:"strict", as Race.EntryFee has. Any other
 // such member stays zero; see [Drift].
 //
-// A read is retried if the response is an HTML page or ends early. [CaptureResponse] keeps
-// the whole response. Printing or logging a DecodeError omits Raw.
+// A read is retried if the response is an HTML page, is empty or ends early. [CaptureResponse]
+// keeps the whole response. Printing or logging a DecodeError omits Raw.
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders, or for Do the path itself
@@ -227,11 +227,12 @@ func (e *TransportError) Error() string {
 }
 
 func (e *TransportError) advice() string {
+	timeout, isTimeout := errors.AsType[*transport.TimeoutError](e.Err)
 	switch {
 	case transport.IsPlainServer(e.Err):
 		return "; the server does not speak TLS: should the base URL begin with http:// instead?"
-	case errors.Is(e.Err, transport.ErrAttemptTimeout):
-		return "; WithAttemptTimeout sets how long an attempt may take"
+	case isTimeout:
+		return "; " + timeout.SetBy + " sets how long an attempt may take"
 	}
 	return ""
 }

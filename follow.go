@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -44,15 +45,15 @@ const (
 // A Follower is not safe for concurrent use, and only one loop may range over it at a
 // time.
 type Follower[T any] struct {
-	listing    listing[T]
-	query      FollowQuery
-	lookback   int64         // milliseconds
-	invalid    error         // of the query; yielded instead of races
-	ranging    bool          // a loop is running
-	known      walk.Position // the newest entry that a poll has read; not updated by a poll whose first entry has no start, and not part of the cursor
-	hasResults bool          // the listing has shown an entry with its result
-	schedule   pollSchedule
-	state      *followState
+	listing  listing[T]
+	query    FollowQuery
+	lookback int64         // milliseconds
+	invalid  error         // of the query; yielded instead of races
+	ranging  bool          // a loop is running
+	known    walk.Position // the newest entry with a start that a poll has read; not part of the cursor
+	shown    walk.Shown    // what the listing has shown; not part of the cursor
+	schedule pollSchedule
+	state    *followState
 }
 
 // Follow returns a Follower of the finished races.
@@ -107,32 +108,47 @@ func newFollower[T any](q FollowQuery, l listing[T], kind cursorKind, lookback t
 // Its text takes about forty bytes for each entry within Lookback, and never exceeds
 // 64 KiB.
 func (f *Follower[T]) Cursor() Cursor {
-	if f.invalid != nil || f.state.Settled == 0 {
+	if f.invalid != nil || f.state == nil || f.state.Settled == 0 {
 		return f.query.Resume
 	}
 	return newCursor(f.listing.kind, f.listing.tier, f.state)
 }
 
-// followLoop is one range over a follower: polls, each of which reads what starts at settled
-// or later, and yields what is not in seen. Its methods report false once the range has ended.
+// followLoop is one range over a follower: one poll after another, until it ends.
+//
+// A poll reads what starts at settled or later, and yields what is not in seen. It goes
+// forward, window by window. A window is a range of starts, which one pager reads, the newest
+// entry first. Once all of it is read, its new entries are yielded, the oldest first, and the next
+// window begins where it ends. The last window has no end, so that it shows the newest entry. A
+// poll that has little to catch up with reads no other one.
+//
+// If a window has too many new entries, or a page of it fails, nothing of it is yielded, and a
+// shorter one is tried instead, from the same instant on. For 1,000 races, one a minute from 0 on:
+//
+//	[0, no end)     races 990 to 999 are too many; a quarter of the rest is tried
+//	[0, 247½)       races 238 to 247 are too many, as are those of [0, 59½) and [0, 12½)
+//	[0, ¾)          race 0 is yielded; the next window is four times as long
+//	[¾, 3¾)         races 1 to 3 are yielded, and then those of [3¾, 15¾), [15¾, 63¾) and [63¾, 255¾)
+//	[255¾, no end)  all others are yielded, as a window of 768 minutes would end after the newest race
+//
+// What comes of trouble:
 //
 //	a late result       is yielded by the next poll, if it starts at settled or later and is not in seen
-//	an outage           yields an error for each failed request, with a backoff after it; nothing is passed over
-//	a broken page       yields its error again and again; entries above it are held, entries below it are yielded first
+//	an outage           yields the error of each page that fails, with a backoff after it; nothing is passed over
+//	a broken page       yields its error again and again; what is older is yielded, the rest waits
 //	an unreadable entry yields its error once, because the error is in seen
-//	an empty page       is the end if it comes twice, and the known entry is shown in between
+//	an empty page       is the end if it comes twice, the known entry is shown in between, and no older one was ever shown
 type followLoop[T any] struct {
 	*Follower[T]
 	ctx       context.Context // of the range
 	yield     func(*T, error) bool
 	isOnePoll bool // it ends after one poll, and after an error
 
-	began   int64       // when the poll began, by the service's clock
-	found   bool        // this poll has read an entry
-	isKnown bool        // known is an entry of this poll
-	lacking []listed[T] // read by this poll, and not yielded, because their results are missing
-	maxNew  int         // new entries that a window may have, before it is cut
-	step    int64       // milliseconds of the next window
+	began   int64 // when the poll began
+	ceiling int64 // what settled may rise to in this poll: Lookback before it began, and before the newest entry that it read first
+	newest  int64 // the latest start that the poll has read, that of known; 0 before
+
+	waiting []listed[T] // entries without a result that the poll has read, the oldest first; the next one reads them again
 }
 
 // All yields the finished entries after the follower's position, oldest first, and then polls
@@ -144,9 +160,8 @@ type followLoop[T any] struct {
 // failure there is a backoff of up to five minutes. No entry is missed because of an outage.
 //
 // While a page cannot be read, each attempt yields its error. Entries that start earlier than
-// those of the page are yielded meanwhile. Entries that start later are yielded once the page
-// can be read. While the newest page cannot be read, no entry is yielded, because each poll
-// starts with that page.
+// those of the page are yielded meanwhile, the others once the page can be read. While the newest page cannot be read, no entry is yielded, because each poll starts with
+// that page.
 //
 // If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
 // many entries have the same start time, a [*TieOverflowError] is yielded. With
@@ -154,8 +169,8 @@ type followLoop[T any] struct {
 // Lookback, is yielded then. The error of an entry without an id or a start time may be
 // yielded again after a resume, because such an entry has no position.
 //
-// A race that is listed without a FinalOrder is held back until it has one, or until its start
-// is more than Lookback ago. If no race of the listing has a FinalOrder, none is held back.
+// A race that has participants and no FinalOrder is listed before its result is known. It is yielded
+// once it has a FinalOrder, or, as it is, once a race is listed that starts more than Lookback later.
 //
 // If more than 700 entries start within Lookback, an entry that finishes late may be missed
 // if it starts earlier than the newest 700 of them.
@@ -166,9 +181,9 @@ type followLoop[T any] struct {
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's
-// position, oldest first, and ends. An error ends it too, unless the skip handler gets it. To
-// continue, range over CatchUp or All again: an entry that could not be read is passed over,
-// and a page that could not be read is requested again.
+// position, oldest first, and ends. An error ends it too, also that of ctx, unless the skip
+// handler gets it. To continue, range over CatchUp or All again: an entry that could not be read
+// is passed over, and a page that could not be read is requested again.
 //
 // Without Since and Resume, the first CatchUp yields no entry, but determines the position to
 // start from: store the [Follower.Cursor] after it.
@@ -176,7 +191,7 @@ func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return
 
 func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		if err := checkRange(ctx, f.listing.op(), f.invalid, f.ranging); err != nil {
+		if err := f.listing.checkRange(ctx, f.invalid, f.ranging); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -191,42 +206,93 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 // poll yields what is new, and waits until the next poll is due. It reports false if there
 // is none.
 func (l *followLoop[T]) poll() bool {
-	l.began, l.found, l.isKnown, l.lacking, l.maxNew = 0, false, false, nil, firstMaxNew
+	l.began, l.newest, l.ceiling = time.Now().UnixMilli(), 0, 0
 	if l.state.Settled == 0 {
 		if err := l.findStart(); err != nil {
 			return l.fail(err)
 		}
-	} else if !l.window(l.state.Settled, noEnd, 0) {
-		return false
-	} else if !l.found && len(l.state.Seen) > 0 {
+		return l.finish()
+	}
+	low, next := l.state.Settled, size{noEnd, firstLimit + len(l.waiting)}
+	l.waiting = nil
+	for low < noEnd {
+		high := int64(noEnd)
+		if l.newest-low > next.length { // it ends before the newest entry
+			high = low + next.length
+		}
+		w, isFirst := l.open(low, high, next.limit), l.newest == 0
+		if !l.readPatiently(w) {
+			return false
+		}
+		if l.ceiling == 0 && l.newest > 0 {
+			l.ceiling = min(l.newest, l.began) - l.lookback
+		}
+		if w.isWhole() && !l.deliver(w.fresh) {
+			return false
+		}
+		next = w.next(next)
+		if w.isWhole() {
+			low = high
+		} else if isFirst && l.newest > 0 {
+			first, err := l.firstStart(low, w.reached)
+			if err != nil && !l.fail(err) {
+				return false
+			}
+			next.length = max(next.length, first-low)
+		}
+	}
+	if l.newest == 0 && len(l.state.Seen) > 0 {
 		return l.fail(l.listing.emptied())
 	}
-	return !l.isOnePoll && l.schedule.wait(l.ctx, nil)
+	return l.finish()
 }
 
-// fail yields an error, and waits until a retry is due. It reports false if there is none.
+// firstStart returns the first start in a range whose older half is empty, or low. It is found by
+// halving, because an empty window costs a pause. A wrong one costs requests, but no entry.
+func (l *followLoop[T]) firstStart(low, high int64) (int64, error) {
+	for first, n := low, 0; high-low > 1 && (n == 0 || n >= pageSize); {
+		middle := low + (high-low)/2
+		p := l.listing.fetch(l.ctx, walk.Request{From: middle})
+		if n = len(p.entries); p.err != nil || n > 0 && low == first {
+			return low, p.err
+		} else if n == 0 {
+			low = middle
+		}
+		for _, e := range p.entries {
+			high = min(high, e.Start)
+		}
+	}
+	return high, nil
+}
+
+// finish waits for the next poll. It reports false if there is none.
+func (l *followLoop[T]) finish() bool { return !l.isOnePoll && l.schedule.wait(l.ctx, nil) }
+
+// fail yields an error, and waits until a retry is due. It reports false if there is none. When
+// ctx is done, All ends without an error.
 func (l *followLoop[T]) fail(err error) bool {
-	return l.ctx.Err() == nil && l.yield(nil, err) &&
+	return (l.isOnePoll || l.ctx.Err() == nil) && l.yield(nil, err) &&
 		!l.isOnePoll && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
 
 // findStart sets settled to Lookback before the newest entry, and records in seen what is listed
 // from there on, so that it is not yielded, except entries that lack their results.
 func (l *followLoop[T]) findStart() error {
-	p := l.readPart(1, noEnd, 0)
+	w := l.open(1, noEnd, 0)
+	if err := w.read(); err != nil {
+		return err
+	}
 	newest := l.began // of an empty listing
-	if len(p.entries) > 0 {
-		newest = min(p.entries[0].Start, newest)
+	if l.newest > 0 {
+		newest = min(l.newest, newest)
 	}
-	if p.err == nil {
-		p = l.readPart(max(1, newest-l.lookback), noEnd, maxSeen)
+	w = l.open(max(1, newest-l.lookback), noEnd, maxSeen)
+	if err := w.read(); err != nil {
+		return err
 	}
-	if p.err != nil {
-		return p.err
-	}
-	l.state.advance(p.low)
-	for _, e := range p.entries {
-		if !l.lacksResult(e) { // an unreadable entry is old too, and may be readable later
+	l.state.advance(w.reached)
+	for _, e := range w.fresh {
+		if !l.isPending(e) && e.Start >= w.reached { // an unreadable entry is old too, and may be readable later
 			e.Err = nil
 			l.state.Seen[keyOf(e)] = e.Start
 		}
@@ -234,131 +300,100 @@ func (l *followLoop[T]) findStart() error {
 	return nil
 }
 
-const (
-	firstMaxNew = pageSize - 1 // maxNew of the first window of a poll: it is small, so that the first entries come soon
-	fullMaxNew  = 4000         // maxNew after a window that was not cut and not empty
-	maxHeld     = 7000         // entries that are held
-	growth      = 8            // how many times as long the next window may be
-	maxTries    = 4            // failures in a row, before a window whose newest page fails is cut
+// window is a range of starts, from low on and before high, and what was read of it.
+type window[T any] struct {
+	loop      *followLoop[T]
+	pager     *Pager[T]
+	low, high int64
+	limit     int
+	reached   int64       // what starts there or later was read: low if all was, high if nothing
+	fresh     []listed[T] // entries that were not yielded yet, newest first, including ties and unreadable ones
+}
 
-	noEnd = walk.Latest + 1 // the upper end of a window that begins with the newest entry
+// size is the size of a window.
+type size struct {
+	length int64 // milliseconds
+	limit  int   // new entries that it may have, unless all share one start
+}
+
+const (
+	firstLimit = pageSize - 1 // of the first window of a poll: if its newest page is all new, there is much to catch up with
+	fullLimit  = 4000         // after a window that had new entries
+	maxTries   = 4            // failures of one page in a row, until a shorter window is tried, which may not need it
+
+	noEnd = walk.Latest + 1 // the upper end of the last window of a poll
 )
 
-// window yields what starts at low or later, and before high, the oldest first. The listing
-// shows the newest first. So if more than l.maxNew of it is new, it is cut: its newest part,
-// which was read, is held, and the rest is yielded before, in windows of l.step from its lower
-// end on, which are read in the same way. For 1,000 races, one a minute:
-//
-//	window(0, 1000)     races 991 to 999 are held; a window is to be 990/4 = 247 minutes
-//	  window(0, 247)    races 238 to 246 are held; a window is to be 59 minutes
-//	    window(0, 59)   races 50 to 58 are held; a window is to be 12 minutes
-//	      window(0, 12)   races 3 to 11 are held; a window is to be half a minute
-//	        window(0, ½)    race 0 is yielded; a window is to be 4 minutes, and may have 4,000 races
-//	        window(½, 2)    races 1 and 2 are yielded; a window is to be 12 minutes
-//	                      races 3 to 11 are yielded
-//	      window(12, 24)  races 12 to 23 are yielded; a window is to be 96 minutes
-//	      window(24, 49)  races 24 to 49 are yielded
-//	                    races 50 to 58 are yielded
-func (l *followLoop[T]) window(low, high int64, held int) bool {
-	p, ok := l.read(low, high, max(firstMaxNew, min(l.maxNew, (maxHeld-held)/2)))
-	if !ok {
-		return false
+// next returns the size of the window after w, which had size s.
+func (w *window[T]) next(s size) size {
+	switch length, n := w.high-w.low, len(w.fresh); {
+	case !w.isWhole(): // it has too many entries, or a page of it fails
+		return size{max(1, (w.reached-w.low)/4), firstLimit}
+	case n == 0:
+		return size{2 * length, s.limit}
+	case n < fullLimit/8: // four times as many, and even twice that, fit into the next one
+		return size{4 * length, fullLimit}
+	default:
+		return size{length, fullLimit}
 	}
-	l.resize(high-low, p.low-low, p.count)
-	for low < p.low {
-		end := min(p.low, low+l.step)
-		if !l.window(low, end, held+len(p.entries)) {
+}
+
+// open returns a window of which nothing was read yet.
+func (l *followLoop[T]) open(low, high int64, limit int) *window[T] {
+	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: min(l.query.Concurrency, 1+limit/(5*pageSize))}
+	w := &window[T]{loop: l, pager: newPager(q, high-1, l.listing), low: low, high: high, limit: limit, reached: high}
+	w.pager.known, w.pager.position.Shown = l.known, l.shown
+	return w
+}
+
+func (w *window[T]) isWhole() bool { return w.reached == w.low }
+
+// read reads on, newest entry first, until there are more than limit new entries that do not
+// all share a start. After an error it continues with the page that failed.
+func (w *window[T]) read() error {
+	defer func() { w.loop.shown = w.pager.position.Shown }()
+	for e := range w.pager.entries(w.loop.ctx) {
+		if e.Err != nil && !isSkip(e.Err) {
+			return e.Err
+		}
+		w.loop.note(e)
+		if w.reached = e.Start + 1; !w.loop.wasYielded(e) { // others may share its start
+			e.JSON = nil
+			w.fresh = append(w.fresh, e)
+		}
+		if len(w.fresh) > w.limit && w.low < e.Start && e.Start < w.fresh[0].Start {
+			return nil
+		}
+	}
+	w.reached = w.low
+	return nil
+}
+
+// readPatiently reads a window. The error of each page that fails is yielded, and the page is
+// requested again after a backoff, until it has failed maxTries times in a row. It reports false
+// if the range has ended.
+func (l *followLoop[T]) readPatiently(w *window[T]) bool {
+	for tries := 0; tries < maxTries; tries++ {
+		before := w.reached
+		err := w.read()
+		if w.reached < before && l.newest > 0 {
+			tries, l.schedule.failures = 0, 0
+		}
+		if err == nil {
+			return true
+		}
+		if !l.fail(err) {
 			return false
 		}
-		l.advance(end) // what is held starts later
-		low = end
 	}
-	return l.deliver(p.entries)
-}
-
-// resize sets step, and maxNew, after a window of span milliseconds was read: it showed so many
-// entries, and its oldest left milliseconds are not read yet.
-func (l *followLoop[T]) resize(span, left int64, entries int) {
-	switch {
-	case left > 0: // smaller windows would often be empty, larger ones be cut again
-		l.step = max(1, left/4)
-	case entries == 0:
-		l.step = 2 * span
-	default: // of the same density, and half of what it may have, as it may be denser
-		l.maxNew = fullMaxNew
-		l.step = max(1, int64(float64(span)*min(growth, fullMaxNew/float64(2*entries))))
-	}
-}
-
-// part is what was read of a range, from its upper end down.
-type part[T any] struct {
-	low     int64       // what starts there or later was read
-	entries []listed[T] // that were not yielded yet, including ties and unreadable ones
-	count   int         // of entries, including those that were yielded before
-	err     error       // why the page below low could not be read, or nil
-}
-
-// read reads what starts at low or later, and before high, newest first. It stops early if it
-// has more than maxNew new entries that do not all share a start, or if a page fails after it
-// has read others. If the first page fails, the error is yielded, and the page is requested
-// again after a backoff. After maxTries failures in a row read returns an empty part, so that
-// the caller cuts the window, because smaller ones may need other pages. It never does so for
-// the newest page.
-func (l *followLoop[T]) read(low, high int64, maxNew int) (part[T], bool) {
-	p := l.readPart(low, high, maxNew)
-	for p.err != nil && p.low == high {
-		if !l.fail(p.err) {
-			return p, false
-		}
-		if l.schedule.failures >= maxTries && high < noEnd {
-			return p, true
-		}
-		p = l.readPart(low, high, maxNew)
-	}
-	if p.count > 0 || high < noEnd { // else the poll has found nothing, which may be a failure
-		l.schedule.failures = 0
-	}
-	return p, true
-}
-
-// readPart reads as read does, without a retry.
-func (l *followLoop[T]) readPart(low, high int64, maxNew int) part[T] {
-	q := ResultsQuery{Tier: l.listing.tier, Since: time.UnixMilli(low), Concurrency: min(l.query.Concurrency, 1+maxNew/(5*pageSize))}
-	pager, p := newPager(q, high-1, l.listing), part[T]{low: high}
-	pager.known = l.known
-	defer func() { l.began = cmp.Or(l.began, pager.firstResponse) }()
-	for e := range pager.entries(l.ctx) {
-		if e.Err != nil && !isSkip(e.Err) {
-			p.err = e.Err
-			return p.cut()
-		}
-		l.note(e)
-		p.low, p.count = e.Start+1, p.count+1 // others may share its start
-		if !l.wasYielded(e) {
-			e.Value.JSON = nil
-			p.entries = append(p.entries, e)
-		}
-		if len(p.entries) > maxNew && low < e.Start && e.Start < p.entries[0].Start {
-			return p.cut()
-		}
-	}
-	p.low = low
-	return p
-}
-
-// cut returns the part without the entries whose start others may share.
-func (p part[T]) cut() part[T] {
-	p.entries = slices.DeleteFunc(p.entries, func(e listed[T]) bool { return e.Start < p.low })
-	return p
+	return true
 }
 
 // note notes what an entry shows of the listing.
 func (l *followLoop[T]) note(e listed[T]) {
-	if !l.isKnown && e.ID != "" && !e.Unplaced {
-		l.known, l.isKnown = walk.Position{At: e.Start, Seen: []string{e.ID}}, true
+	if e.Start > l.newest && e.ID != "" && !e.NoStart {
+		l.newest, l.known = e.Start, walk.Position{At: e.Start, Seen: []string{e.ID}}
 	}
-	l.found = true
-	l.hasResults = l.hasResults || e.Err == nil && l.listing.hasResult != nil && l.listing.hasResult(e.Value.Value)
 }
 
 // wasYielded reports whether an entry was yielded, or the error of an unreadable one.
@@ -369,58 +404,61 @@ func (l *followLoop[T]) wasYielded(e listed[T]) bool {
 	return isSeen || isSeenReadable
 }
 
-// advance raises settled to Lookback before an instant, at most to Lookback before the poll
-// began: a poll may take hours, in which entries finish that start in what was read before.
-func (l *followLoop[T]) advance(start int64) { l.state.advance(min(start, l.began) - l.lookback) }
-
-// deliver yields entries that were read newest first, the oldest first.
-func (l *followLoop[T]) deliver(entries []listed[T]) bool {
-	for _, e := range slices.Backward(entries) {
-		l.advance(e.Start)
-		if l.lacksResult(e) {
-			l.lacking = append(l.lacking, e)
-		} else if !l.yieldEntry(e) {
+// deliver yields entries that were read newest first, the oldest first. Those without a result
+// wait.
+func (l *followLoop[T]) deliver(fresh []listed[T]) bool {
+	for _, e := range slices.Backward(fresh) {
+		if len(l.state.Seen)+len(l.waiting) >= 2*maxSeen && !l.forget(e.Start) {
 			return false
 		}
-		if !l.forget() {
+		if !l.advance(min(e.Start-l.lookback, l.ceiling)) {
+			return false
+		}
+		if e.Start >= l.ceiling && l.isPending(e) {
+			l.waiting = append(l.waiting, e)
+		} else if !l.yieldEntry(e) {
 			return false
 		}
 	}
 	return true
 }
 
-// forget bounds what is remembered: it raises settled, so that the newest entries are left.
-// What lacks its result would not be read again, and is yielded before as it is.
-func (l *followLoop[T]) forget() bool {
-	if len(l.state.Seen)+len(l.lacking) < 2*maxSeen {
-		return true
+// forget bounds what is remembered: it raises settled, so that the newest entries are left, but not
+// above the next entry.
+func (l *followLoop[T]) forget(next int64) bool {
+	starts := slices.Collect(maps.Values(l.state.Seen))
+	for _, e := range l.waiting {
+		starts = append(starts, e.Start)
 	}
-	for _, e := range l.lacking {
+	slices.Sort(starts)
+	return l.advance(min(starts[len(starts)-maxSeen], next))
+}
+
+// advance raises settled. What waits would not be read again, and is yielded before as it is.
+func (l *followLoop[T]) advance(settled int64) bool {
+	for len(l.waiting) > 0 && l.waiting[0].Start < settled {
+		e := l.waiting[0]
+		l.waiting = l.waiting[1:]
 		if !l.yieldEntry(e) {
 			return false
 		}
 	}
-	l.lacking = nil
-	starts := slices.Sorted(maps.Values(l.state.Seen))
-	l.state.advance(starts[len(starts)-maxSeen])
+	l.state.advance(settled)
 	return true
 }
 
+// isPending reports whether an entry is listed before it has its result.
+func (l *followLoop[T]) isPending(e listed[T]) bool {
+	return e.Err == nil && l.listing.isPending != nil && l.listing.isPending(e.Value)
+}
+
 func (l *followLoop[T]) yieldEntry(e listed[T]) bool {
-	if l.ctx.Err() != nil {
-		return false
+	if err := l.ctx.Err(); err != nil {
+		return l.fail(fmt.Errorf("%v: %w", l.listing.op(), err))
 	}
 	l.state.Seen[keyOf(e)] = e.Start
 	isSkipped := e.Err != nil && l.listing.backend.skip(l.ctx, e.Err)
-	return isSkipped || l.yield(e.Value.Value, e.Err) && (!l.isOnePoll || e.Err == nil)
-}
-
-// lacksResult reports whether an entry is not to be yielded yet: it has no result, although
-// others have, and starts within Lookback of when the poll began, so that the next poll
-// reads it again. One that starts later than that is listed long before it is run.
-func (l *followLoop[T]) lacksResult(e listed[T]) bool {
-	isRecent := l.began-l.lookback <= e.Start && e.Start-l.lookback <= l.began
-	return isRecent && l.hasResults && e.Err == nil && !l.listing.hasResult(e.Value.Value)
+	return isSkipped || l.yield(e.Value, e.Err) && (!l.isOnePoll || e.Err == nil)
 }
 
 // keyOf returns the key of an entry: a hash of its id and start, after a ? if it is
@@ -430,7 +468,7 @@ func keyOf[T any](e listed[T]) string {
 	if e.Err != nil {
 		mark = "?"
 	}
-	if !e.Unplaced {
+	if !e.NoStart {
 		text += "@" + strconv.FormatInt(e.Start, 36)
 	}
 	return mark + hashOf(text)

@@ -14,7 +14,7 @@ func TestTheKeysOfEntriesDiffer(t *testing.T) {
 	for _, id := range []string{"", "7", "-7", "7_1", "7.1", "!7", "?7", "a", "é", " 7"} {
 		for start := range int64(3) {
 			for _, err := range []error{nil, errNilContext} {
-				keys[keyOf(walk.Entry[Entry[Race]]{ID: id, Start: start, Err: err})] = true
+				keys[keyOf(listed[Race]{ID: id, Start: start, Err: err})] = true
 				n++
 			}
 		}
@@ -32,32 +32,32 @@ func TestAFollowerRemembersABoundedNumberOfRaces(t *testing.T) {
 		yielded := 0
 		l := &followLoop[Race]{
 			Follower: &Follower[Race]{
-				listing: listing[Race]{backend: &backend{}, hasResult: (*Race).Finished},
-				state:   newFollowState(1), hasResults: true, lookback: 1 << 40,
+				listing: listing[Race]{backend: &backend{}, isPending: (*Race).isPending},
+				state:   newFollowState(1), lookback: 1 << 40,
 			},
-			ctx: t.Context(), began: 1 << 41, yield: func(*Race, error) bool { yielded++; return true },
+			ctx: t.Context(), ceiling: 1 << 40, yield: func(*Race, error) bool { yielded++; return true },
 		}
 		for n := range races {
-			race := &Race{MainRaceID: RaceID(n), FinalOrder: []int{0}}
+			race := &Race{MainRaceID: RaceID(n), Participants: []RaceParticipant{{Number: 1}}, FinalOrder: []int{0}}
 			if n%lacksEvery == lacksEvery-1 {
 				race.FinalOrder = nil
 			}
-			l.deliver([]listed[Race]{{ID: race.id().text(), Start: 1<<41 + int64(n), Value: Entry[Race]{Value: race}}})
-			if len(l.state.Seen)+len(l.lacking) > 2*maxSeen || yielded+len(l.lacking) != n+1 {
-				t.Fatalf("%s: after %d races %d are seen, %d lack their results, and %d were yielded", name, n+1, len(l.state.Seen), len(l.lacking), yielded)
+			l.deliver([]listed[Race]{{ID: race.id().text(), Start: 1<<41 + int64(n), Value: race}})
+			if len(l.state.Seen)+len(l.waiting) > 2*maxSeen || yielded+len(l.waiting) != n+1 {
+				t.Fatalf("%s: after %d races %d are seen, %d lack their results, and %d were yielded", name, n+1, len(l.state.Seen), len(l.waiting), yielded)
 			}
 		}
 		cursor := newCursor(cursorFollowRaces, TierOmega, l.state)
-		if _, err := ParseCursor(cursor.String()); err != nil || len(l.state.Seen)+len(l.lacking) < maxSeen {
+		if _, err := ParseCursor(cursor.String()); err != nil || len(l.state.Seen)+len(l.waiting) < maxSeen {
 			t.Errorf("%s: %d races are remembered, %v", name, len(l.state.Seen), err)
 		}
 	}
 }
 
 // The known entry is what shows that an empty page is no mistake.
-func TestAFollowersKnownEntryIsTheFirstOfItsPollThatHasAStart(t *testing.T) {
+func TestAFollowersKnownEntryIsTheNewestOfItsPollThatHasAStart(t *testing.T) {
 	l := &followLoop[Race]{Follower: &Follower[Race]{}}
-	l.note(listed[Race]{ID: "unplaced", Start: 9, Unplaced: true})
+	l.note(listed[Race]{ID: "without a start", Start: 9, NoStart: true})
 	l.note(listed[Race]{ID: "8", Start: 8})
 	l.note(listed[Race]{ID: "7", Start: 7})
 	if want := (walk.Position{At: 8, Seen: []string{"8"}}); !cmp.Equal(l.known, want) {

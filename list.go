@@ -1,27 +1,22 @@
 package horseracing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // list is the response of an operation that returns an array. An entry that cannot be
 // read does not affect the others.
 type list[T any] struct {
-	record  *transport.Record
+	*response
 	entries []entry[T]
 	members memberReader
-}
-
-// String names the operation, with the id that was requested.
-func (l *list[T]) String() string {
-	return operationText(l.record.Method, l.record.Route, l.record.ID)
 }
 
 // entry is one entry of a list.
@@ -35,27 +30,27 @@ type entry[T any] struct {
 const maxEntries = 100_000
 
 // decode reads the list entry by entry.
-func (l *list[T]) decode(op operation, r *transport.Record) error {
-	l.record = r
-	kind := jsontext.Value(r.Body).Kind()
+func (l *list[T]) decode(r *response) error {
+	*l = list[T]{response: r, members: memberReader{how: r.how}}
+	kind := jsontext.Value(r.body).Kind()
 	switch {
-	case r.Status == http.StatusNoContent || isNothing(r.Body):
+	case r.status == http.StatusNoContent || isNothing(r.body):
 		return nil
-	case kind == jsontext.KindBeginObject && (op.objectOrArray || op.id != nil):
+	case kind == jsontext.KindBeginObject && (r.op.objectOrArray || r.op.id != nil):
 		l.entries = make([]entry[T], 1)
-		if err := l.members.read(r.Body, &l.entries[0].value); err != nil {
-			return newDecodeError(r, err)
+		if err := l.members.read(r.body, &l.entries[0].value); err != nil {
+			return r.decodeError(err)
 		}
 		return nil
 	case kind != jsontext.KindBeginArray:
-		return newDecodeError(r, read(r.Body, new([]T), lenientUTF8))
+		return r.decodeError(read(r.body, new([]T), lenientUTF8))
 	}
-	var elements []jsontext.Value
-	if err := read(r.Body, &elements, anySyntax); err != nil {
-		return newDecodeError(r, err)
+	var elements elements
+	if err := json.Unmarshal(r.body, &elements, anySyntax); err != nil {
+		return r.decodeError(newReadError(err))
 	}
 	if len(elements) > maxEntries {
-		return newDecodeError(r, &readError{err: fmt.Errorf("a list of more than %d entries", maxEntries)})
+		return r.decodeError(&readError{err: fmt.Errorf("a list of more than %d entries", maxEntries)})
 	}
 	l.entries, l.members.prefix = make([]entry[T], len(elements)), "[]."
 	for i, element := range elements {
@@ -67,21 +62,47 @@ func (l *list[T]) decode(op operation, r *transport.Record) error {
 	return nil
 }
 
+// isNothing reports whether a body is null or an empty array.
+func isNothing(body []byte) bool {
+	body = bytes.Trim(body, space)
+	inside, isArray := bytes.CutPrefix(body, []byte("["))
+	return string(body) == "null" || isArray && string(bytes.TrimLeft(inside, space)) == "]"
+}
+
+// elements are the elements of a list, or as many of them as show that there are too many.
+type elements []jsontext.Value
+
+// UnmarshalJSONFrom reads the elements of an array.
+func (e *elements) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() != jsontext.KindEndArray {
+		var element jsontext.Value
+		if element, err = d.ReadValue(); len(*e) <= maxEntries {
+			*e = append(*e, element.Clone())
+		}
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	return err
+}
+
 // fail makes an entry unreadable.
 func (l *list[T]) fail(i int, err *readError) {
 	e := &l.entries[i]
-	e.err = newEntryError(l.record, i, idOf(&e.value), e.json, err)
+	e.err = l.entryError(i, idOf(&e.value), e.json, err)
 }
 
 // getEntries calls an operation whose response is an array, and returns its entries,
 // each with its value or its error.
 func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
-	l := &list[T]{members: b.drifts.reader()}
-	record, err := do(ctx, b, op, func(r *transport.Record) error { return l.decode(op, r) }, opts)
-	if err != nil {
+	l := new(list[T])
+	if err := b.do(ctx, op, l, opts); err != nil {
 		return nil, err
 	}
-	b.drifts.report(ctx, record, l.members.drift)
+	if len(l.members.drift) > 0 {
+		b.drifts.report(ctx, l.response, l.members.drift)
+	}
 	return l, nil
 }
 
@@ -121,7 +142,7 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 		return nil, err
 	}
 	if len(l.entries) == 0 {
-		return nil, notFound(l.record)
+		return nil, l.notFound()
 	}
 	var found *T
 	id, other := op.idText(), "entries without an id"
@@ -129,7 +150,7 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 		e := &l.entries[i]
 		switch key := idOf(&e.value); {
 		case e.err != nil && (key == id || key == ""): // it may be the one
-			return nil, e.err.ofResponse(l.record.ID)
+			return nil, e.err.ofResponse(l.info.ID)
 		case key != id && (key != "" || len(l.entries) > 1):
 			other = cmp.Or(key, other)
 		case found == nil || feeOf(&e.value).Cmp(feeOf(found)) > 0:
@@ -137,7 +158,7 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 		}
 	}
 	if found == nil {
-		return nil, notRequested(l.record, other)
+		return nil, l.notRequested(other)
 	}
 	return found, nil
 }

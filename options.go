@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Limiter decides when a request may be sent. Wait blocks until then; a non-nil
@@ -229,18 +227,10 @@ type callConfig struct {
 	capture    *Response
 	background bool
 	onSend     []func() error
-	retry      Retry // zero fields have the client's values
+	retry      Retry // all fields are set
 	problem    error // the first thing wrong with an option
-}
 
-func configOf(opts []CallOption) callConfig {
-	var config callConfig
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&config)
-		}
-	}
-	return config
+	clientRetry Retry // the client's; all fields are set
 }
 
 // CaptureResponse stores the last response of the call in r, whether the call
@@ -283,7 +273,7 @@ func CallRetry(r Retry) CallOption {
 		if problem := r.problem(); problem != nil && c.problem == nil {
 			c.problem = fmt.Errorf("CallRetry: %w", problem)
 		}
-		c.retry = r
+		c.retry = r.withDefaults(c.clientRetry)
 	}
 }
 
@@ -299,11 +289,11 @@ type CallInfo struct {
 // context. Use it in a wrapper of [WithTransportWrapper]: naming spans and metrics by
 // Route keeps ids out of their names.
 func CallFromContext(ctx context.Context) (CallInfo, bool) {
-	r, ok := transport.FromContext(ctx)
+	info, ok := ctx.Value(infoKey{}).(*CallInfo)
 	if !ok {
 		return CallInfo{}, false
 	}
-	return CallInfo{Method: r.Method, Route: r.Route, ID: r.ID, Attempt: r.Attempts()}, true
+	return *info, true
 }
 
 // Response is a response as received, after decompression, without keys in header and body.
@@ -325,17 +315,28 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 
 // Retry sets how reads are retried: after connection failures, after the statuses 408, 429
 // and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
-// is an HTML page or ends early.
+// is an HTML page, is empty although JSON is documented, or ends early.
 //
-// A call waits at most MaxWait in all until it may be sent: for a Retry-After, for an
-// announced limit, or for other requests. After that it returns an [*APIError] that says why.
-// If a Retry-After or an announced limit lasts longer, the call does not wait for it, but
-// returns an error at once, with [APIError].RetryAfter set. Waiting for a [Limiter] is not
-// counted. The context limits the whole call, and ends every wait at once.
+// Each thing that a call waits for is ended by the context, and besides by this:
 //
-// A [Pager] or [Follower] that is refused waits as long as its context allows, and honors a
-// Retry-After of up to an hour. If a page fails in another way, such as with status 502, it is
-// retried after at most MaxWait, even if a Retry-After is longer.
+//	its turn: a Retry-After, an announced limit,    MaxWait, for all turns of a call together;
+//	or other requests                               nothing else for a page
+//	a permit of the [Limiter]                       nothing else; it does not count for MaxWait
+//	a response with its body                        [WithAttemptTimeout], or the Timeout of
+//	                                                [WithHTTPClient] if that is shorter
+//	the backoff before another attempt              MaxWait, each time; after a refusal there
+//	                                                is none, because the next attempt waits for
+//	                                                its turn
+//
+// Max limits how many attempts follow the first one. For a page, which is a request of a [Pager] or
+// [Follower], only failures count. Refusals do not, unless Max is negative: then the first one
+// ends the call.
+//
+// If a turn does not come in time, the error is an [*APIError] that says why. If a Retry-After or an
+// announced limit lasts longer than MaxWait, the call returns that error at once, with
+// [APIError].RetryAfter set. A page honors a Retry-After of up to an hour. If a page fails in
+// another way, such as with status 502, it is retried after at most MaxWait, even if a Retry-After
+// is longer.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of an
 // outage. Retries after a refusal (429, or 403 or 503 with a Retry-After) do not consume it;

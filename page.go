@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/transport"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -31,13 +30,13 @@ type listing[T any] struct {
 	route     string
 	byOffset  bool                                  // pages are requested by offset, not by start time
 	place     func(*T) (start Timestamp, of TierID) // of an entry; the tier that it names, zero if that is not known
-	hasResult func(*T) bool                         // reports whether an entry has its result, or is nil if every listed entry has one
+	isPending func(*T) bool                         // reports whether an entry is listed before it has its result, or is nil if none is
 	order     pace.Priority                         // priority of its requests
 	tier      TierID                                // zero is the service's default, which no request names
 }
 
 // listed is an entry of a listing, or an error in its position, as a walk yields it.
-type listed[T any] = walk.Entry[Entry[T]]
+type listed[T any] = walk.Entry[*T]
 
 func placeRace(r *Race) (start Timestamp, of TierID) {
 	if r.Tier == TierNameOmega {
@@ -82,9 +81,6 @@ func (l *listing[T]) pageBody(r walk.Request) pageBody {
 	return body
 }
 
-// emptyDelay is the pause after an empty page: a replica that lags shows none.
-const emptyDelay = 200 * time.Millisecond
-
 // pageRetries is how often a page is retried by default: about half a minute. A walk of hours
 // is not to end because of a short failure.
 const pageRetries = 10
@@ -93,7 +89,6 @@ const pageRetries = 10
 type page[T any] struct {
 	request walk.Request
 	entries []listed[T]
-	at      int64 // when the service responded, in milliseconds; 0 if it did not
 	err     error
 }
 
@@ -101,79 +96,76 @@ type page[T any] struct {
 func (l *listing[T]) fetch(ctx context.Context, r walk.Request) (p page[T]) {
 	op := l.op()
 	op.body, p.request = l.pageBody(r), r
-	if r.Pause && transport.Sleep(ctx, emptyDelay) != nil {
+	if r.Pause && sleep(ctx, emptyDelay) != nil {
 		p.err = fmt.Errorf("%v: %w", op, ctx.Err())
 		return p
 	}
-	requested := time.Now()
 	response, err := getEntries[T](ctx, l.backend, op, []CallOption{CallRetry(Retry{Max: l.backend.pageRetries})})
 	if p.err = err; err != nil {
 		return p
 	}
-	p.at = responseTime(response.record.Header, requested).UnixMilli()
 	p.entries, p.err = l.read(response, r.From)
 	return p
 }
 
-// read returns the entries of a page with their ids and starts. An entry that cannot be
-// placed among others is an error, with its JSON for an id and the newest start of the page:
-// it comes first, so that no position after another entry of the page leaves it out.
+// read returns the entries of a page with their ids and starts. An entry that lacks one of them
+// is an error, with its JSON for an id. One without a start gets the newest start of the page: it
+// comes first, so that no position after another entry of the page leaves it out.
+//
+// A page by time is an error as a whole if none of its entries has a start: it does not show
+// where the next page begins. A page of ten is one, too, if no entry has both an id and a start:
+// then the listing has another form, and ten errors would say no more.
 func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], err error) {
-	newest, placed, isWithin := l.newestStart(response, from), false, false
+	newest, hasPosition, hasStart := l.newestStart(response), false, false
 	var problem *DecodeError
 	for i := range response.entries {
 		e := &response.entries[i]
 		at, tier := l.place(&e.value)
-		start, isUnplaced := at.UnixMilli(), at.UnixMilli() <= 0
-		if isUnplaced {
+		start, noStart := at.UnixMilli(), at.UnixMilli() <= 0
+		if noStart {
 			start = newest
 		}
+		hasStart = hasStart || !noStart
 		if err := l.checkBody(start, tier, from); err != nil {
 			return nil, err
 		}
-		isWithin = isWithin || l.byOffset || start < from
 		id := idOf(&e.value)
-		if id == "" || isUnplaced {
-			id = unplacedMark + hashOf(string(e.json))
+		if id == "" || noStart {
+			id = noIDMark + hashOf(string(e.json))
 			if e.err == nil {
 				response.fail(i, &readError{err: errors.New("an entry without an id or a start time has no position in the listing")})
 			}
 			problem = e.err
 		} else {
-			placed = true
+			hasPosition = true
 		}
-		entry := listed[T]{ID: id, Start: start, Unplaced: isUnplaced, Value: Entry[T]{Tier: l.tier.orDefault(), JSON: e.json}}
+		entry := listed[T]{ID: id, Start: start, NoStart: noStart, JSON: e.json}
 		if e.err != nil {
 			entry.Err = e.err
 		} else {
-			entry.Value.Value = &e.value
+			entry.Value = &e.value
 		}
 		entries = append(entries, entry)
 	}
-	switch isFull := len(entries) >= pageSize; {
-	case isFull && !placed:
+	if len(entries) >= pageSize && !hasPosition || !l.byOffset && len(entries) > 0 && !hasStart {
 		whole := problem.ofResponse("")
 		whole.Raw, whole.Err = nil, fmt.Errorf("no entry of the page has a position in the listing: %w", whole.Err)
 		return nil, whole
-	case isFull && !isWithin:
-		return nil, l.ignored("a whole page of entries starts at start_time_from")
 	}
 	return entries, nil
 }
 
-// newestStart returns the newest start of a page that an entry may have.
-func (l *listing[T]) newestStart(response *list[T], from int64) (newest int64) {
+// newestStart returns the newest start of a page.
+func (l *listing[T]) newestStart(response *list[T]) (newest int64) {
 	for i := range response.entries {
 		start, _ := l.place(&response.entries[i].value)
 		newest = max(newest, start.UnixMilli())
 	}
-	if !l.byOffset && (newest <= 0 || newest >= from) { // a service may include from
-		newest = from - 1
-	}
 	return newest
 }
 
-// checkBody returns an error if an entry shows that the body of the request was ignored.
+// checkBody returns an error if an entry shows that the body of the request was ignored. If
+// Omega was requested, a body that was ignored shows Omega, too.
 func (l *listing[T]) checkBody(start int64, tier TierID, from int64) error {
 	requested := l.tier.orDefault()
 	switch {
@@ -195,8 +187,8 @@ func (l *listing[T]) emptied() error {
 	return &DecodeError{Method: http.MethodGet, Route: l.route, Err: walk.ErrEmptied}
 }
 
-// unplacedMark begins the id of an entry that cannot be placed. No other id has it.
-const unplacedMark = "\x00"
+// noIDMark begins the id that stands for a missing one. No other id has it.
+const noIDMark = "\x00"
 
 // hashOf returns a short text that distinguishes a text from others.
 func hashOf(text string) string {
@@ -207,7 +199,7 @@ func hashOf(text string) string {
 // fetcher requests the pages that a walk needs, several at once. One goroutine uses it.
 type fetcher[T any] struct {
 	pager    *Pager[T]
-	walk     walk.Walk[Entry[T]]
+	walk     walk.Walk[*T]
 	ctx      context.Context // of its requests
 	cancel   context.CancelFunc
 	pages    chan page[T] // as many as may be in flight
@@ -259,7 +251,6 @@ func (f *fetcher[T]) fill() {
 func (f *fetcher[T]) wait() {
 	result := <-f.pages
 	f.inFlight--
-	f.pager.firstResponse = cmp.Or(f.pager.firstResponse, result.at)
 	if f.ctx.Err() != nil {
 		f.canceled = cmp.Or(result.err, f.canceled)
 	}

@@ -51,7 +51,7 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 
 // finished is the listing of Results and Follow.
 func (s *RacesService) finished() listing[Race] {
-	return listing[Race]{backend: s.backend, kind: cursorRaces, route: routeResults, place: placeRace, hasResult: (*Race).Finished}
+	return listing[Race]{backend: s.backend, kind: cursorRaces, route: routeResults, place: placeRace, isPending: (*Race).isPending}
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
@@ -90,32 +90,33 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // were read ahead are requested again.
 //
 // Every error ends the loop. If an entry cannot be read, a [*DecodeError] is yielded in its
-// position. If a full page of entries has the same start time, a [*TieOverflowError] is
-// yielded after them. Range again to continue after such an error, or use [WithSkipHandler].
+// position. If all entries of a full page have the same start time, a [*TieOverflowError] is
+// yielded after them. A page is full if it has ten entries, or as many as the longest page that
+// the pager has read. Range again to continue after such an error, or use [WithSkipHandler].
 // The error of an entry without a readable start time is yielded before the entries of its
-// page, and may be yielded again with another page. A Pager cannot continue after a full page
-// of such entries. While the service refuses requests, the loop waits as long as the context
-// allows.
+// page, and may be yielded again with another page. A Pager cannot continue after a page
+// that has only such entries. While the service refuses requests, the loop waits as long as the
+// context allows.
 //
 // The loop ends at Since, or at an empty page, but not at a page that is only short. Because
 // the service may show an empty page by mistake, the pager checks it in most cases: it waits
-// 200 ms, requests the page of the last entry yielded, if there is one, and then the empty page
-// again. The loop ends with a [*DecodeError] if the last entry yielded is missing from its page,
-// or if the empty page is empty again although it should contain an entry that the listing has
-// shown. It ends with [ErrBodyIgnored] if a response does not match the page that was requested.
+// 200 ms, requests the page of the last entry yielded, if there is one, then the empty page
+// again, and with Since also the page before Since. The loop ends with a [*DecodeError] if the
+// last entry yielded is missing from its page, or if the listing has shown this pager an entry
+// that the empty page should contain, in this loop or in an earlier one. It ends with
+// [ErrBodyIgnored] if a response does not match the page that was requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
 type Pager[T any] struct {
-	listing       listing[T]
-	since         int64         // of the query
-	position      walk.Position // after the entries yielded
-	concurrency   int
-	resume        Cursor        // the query's
-	invalid       error         // of the query; yielded instead of anything else
-	ranging       bool          // a loop is under way
-	firstResponse int64         // when the service sent the first response, in milliseconds
-	known         walk.Position // an entry that the listing has shown before; ignored if the position has one
+	listing     listing[T]
+	since       int64         // of the query
+	position    walk.Position // after the entries yielded
+	concurrency int
+	resume      Cursor        // the query's
+	invalid     error         // of the query; yielded instead of anything else
+	ranging     bool          // a loop is under way
+	known       walk.Position // an entry that the listing has shown before; ignored if the position has one
 }
 
 const (
@@ -141,7 +142,7 @@ func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		for e := range p.entries(ctx) {
 			isSkipped := isSkip(e.Err) && p.listing.backend.skip(ctx, e.Err)
-			if !isSkipped && (!yield(e.Value, e.Err) || e.Err != nil) {
+			if !isSkipped && (!yield(Entry[T]{e.Value, p.listing.tier.orDefault(), e.JSON}, e.Err) || e.Err != nil) {
 				return
 			}
 		}
@@ -216,24 +217,24 @@ func newPager[T any](q ResultsQuery, first int64, l listing[T]) *Pager[T] {
 // about an entry ends it.
 func (p *Pager[T]) entries(ctx context.Context) iter.Seq[listed[T]] {
 	return func(yield func(listed[T]) bool) {
-		if err := checkRange(ctx, p.listing.op(), p.invalid, p.ranging); err != nil {
+		if err := p.listing.checkRange(ctx, p.invalid, p.ranging); err != nil {
 			yield(listed[T]{Err: err})
 			return
 		}
 		p.ranging = true
 		f := p.newFetcher(ctx)
 		defer func() { f.end(); p.ranging = false }()
-		unplaced := map[string]bool{} // entries of this loop that have no start: several pages show them
+		noStart := map[string]bool{} // entries of this loop that have no start: several pages show them
 		for {
 			e, ok := f.next()
 			if !ok {
 				return
 			}
-			if e.Unplaced {
-				if unplaced[e.ID] {
+			if e.NoStart {
+				if noStart[e.ID] {
 					continue
 				}
-				unplaced[e.ID] = true
+				noStart[e.ID] = true
 			}
 			if e = p.explained(e); !yield(e) || e.Err != nil && !isSkip(e.Err) {
 				return
@@ -246,9 +247,9 @@ func (p *Pager[T]) newFetcher(ctx context.Context) *fetcher[T] {
 	f := &fetcher[T]{pager: p, pages: make(chan page[T], p.concurrency)}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	if p.listing.byOffset {
-		f.walk = walk.NewOffset[Entry[T]](&p.position, pageSize)
+		f.walk = walk.NewOffset[*T](&p.position, pageSize)
 	} else {
-		f.walk = walk.NewTime[Entry[T]](p.since, &p.position, p.known, p.concurrency, pageSize)
+		f.walk = walk.NewTime[*T](p.since, &p.position, p.known, p.concurrency, pageSize)
 	}
 	return f
 }
@@ -274,15 +275,17 @@ func checkNotNegative[T int | time.Duration](field string, value T) error {
 	return nil
 }
 
-// checkRange returns an error if no loop may start over the results of an operation.
-func checkRange(ctx context.Context, op operation, invalid error, ranging bool) error {
+// checkRange returns an error if no loop may start over the listing.
+func (l *listing[T]) checkRange(ctx context.Context, invalid error, ranging bool) error {
 	switch {
+	case l.backend == nil:
+		return errNotMade
 	case invalid != nil:
 		return invalid
 	case ctx == nil:
-		return op.invalid(errNilContext)
+		return l.op().invalid(errNilContext)
 	case ranging:
-		return op.invalid(errors.New("another loop is ranging over it"))
+		return l.op().invalid(errors.New("another loop is ranging over it"))
 	}
 	return nil
 }

@@ -1,13 +1,17 @@
 package horseracing_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -143,4 +147,69 @@ func listing(entries string) double.Step {
 		return double.Broken(err)
 	}
 	return double.Pages(len(all), func(i int) int64 { return starts[i].Start }, func(i int) string { return string(all[i]) })
+}
+
+// A page of entries without a start shows no older entry and does not say where the next page
+// begins: it is no end, even if it is short and a handler gets the errors of entries.
+func TestAPageWithoutAnyStartIsAnError(t *testing.T) {
+	pages := []string{
+		`[{"main_race_id":9,"start_time":9000},{"main_race_id":8,"start_time":8000}]`,
+		`[{"main_race_id":8,"start_time":8000},{"main_race_id":7,"start_time":null}]`,
+		`[{"main_race_id":7,"start_time":null}]`,
+	}
+	n := 0
+	s := double.Play(func(req *http.Request) (*http.Response, error) {
+		n++
+		return double.Respond(http.StatusOK, pages[min(n, len(pages))-1])(req)
+	})
+	c := s.Client(t, horseracing.WithSkipHandler(func(context.Context, error) {}))
+	races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 100)
+	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok || len(races) != 2 {
+		t.Errorf("%d races, %v", len(races), err)
+	}
+}
+
+// The service takes ten races and filters them afterwards: of 200 races sixty in the middle are
+// deleted. What a loop has seen does not lie behind its end, neither at once nor when it is ranged
+// over again.
+func TestABlockOfDeletedRacesIsNotTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		newest := time.Now().Add(-time.Hour).UnixMilli()
+		whole := double.Pages(200, func(i int) int64 { return newest - 60_000*int64(i) }, func(i int) string {
+			return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"final_order":[0]}`, 1000-i, newest-60_000*int64(i))
+		})
+		races := double.Play(func(req *http.Request) (*http.Response, error) {
+			response, err := whole(req)
+			if err != nil {
+				return nil, err
+			}
+			var page, kept []json.RawMessage
+			err = json.NewDecoder(response.Body).Decode(&page)
+			for _, race := range page {
+				var of struct {
+					ID int `json:"main_race_id"`
+				}
+				if err = errors.Join(err, json.Unmarshal(race, &of)); of.ID <= 900 || of.ID > 960 {
+					kept = append(kept, race)
+				}
+			}
+			body, _ := json.Marshal(append([]json.RawMessage{}, kept...))
+			return double.Respond(http.StatusOK, string(body))(req)
+		}).Client(t).Races
+		since := time.UnixMilli(newest - 60_000*150)
+		loops := map[string]iter.Seq2[*horseracing.Race, error]{
+			"the whole history, eight at once": races.Results(horseracing.ResultsQuery{Concurrency: 8}).All(t.Context()),
+			"since, one at a time":             races.Results(horseracing.ResultsQuery{Since: since}).All(t.Context()),
+			"since, eight at once":             races.Results(horseracing.ResultsQuery{Since: since, Concurrency: 8}).All(t.Context()),
+			"a follower":                       races.Follow(horseracing.FollowQuery{Since: since}).CatchUp(t.Context()),
+			"a follower since 1970":            races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Concurrency: 8}).CatchUp(t.Context()),
+		}
+		for name, loop := range loops {
+			for range 3 {
+				if err := errorsOf(loop); !strings.Contains(fmt.Sprint(err), "the listing is empty, although it was not before") {
+					t.Errorf("%s ends with %v", name, err)
+				}
+			}
+		}
+	})
 }

@@ -86,6 +86,9 @@ func (r *Race) Finishers() ([]RaceParticipant, error) {
 // Finished reports whether the race has a FinalOrder.
 func (r *Race) Finished() bool { return len(r.FinalOrder) > 0 }
 
+// isPending reports whether the race lacks its result. One that nobody entered has none.
+func (r *Race) isPending() bool { return !r.Finished() && len(r.Participants) > 0 }
+
 // Winner returns the participant that finished first, and reports whether there is
 // one. There is none without a FinalOrder, or if [Race.Finishers] returns an error.
 func (r *Race) Winner() (RaceParticipant, bool) {
@@ -282,34 +285,37 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		UserKey UserKey     `json:"user_key"`
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
-	record, err := do(ctx, s.backend, op, checkReceipt, opts)
-	if err != nil {
+	receipt := new(RegistrationReceipt)
+	if err := s.do(ctx, op, receipt, opts); err != nil {
 		return nil, err
-	}
-	receipt := &RegistrationReceipt{StatusCode: record.Status}
-	if jsontext.Value(record.Body).IsValid(anySyntax) {
-		receipt.Body = record.Body
 	}
 	return receipt, nil
 }
 
-// checkReceipt returns an error if a response with a status 2xx does not confirm a
+// decode reads a response with a status 2xx. It returns an error if that does not confirm the
 // registration. An object that declares an error is an error of every call.
-func checkReceipt(r *transport.Record) error {
-	if r.Status == http.StatusAccepted {
-		return newDecodeError(r, &readError{err: errors.New("status 202 means that the horse is not registered yet")})
+func (r *RegistrationReceipt) decode(resp *response) error {
+	switch {
+	case resp.status == http.StatusAccepted:
+		return resp.decodeError(&readError{err: errors.New("status 202 means that the horse is not registered yet")})
+	case transport.IsHTML(resp.body):
+		return resp.decodeError(&readError{err: transport.ErrHTML})
 	}
-	body := trimSpace(r.Body)
+	body := bytes.Trim(resp.body, space)
 	object := map[string]jsontext.Value{}
 	if bytes.HasPrefix(body, []byte("{")) {
 		if err := read(body, &object, lenientUTF8); err != nil { // it may be cut
-			return newDecodeError(r, err)
+			return resp.decodeError(err)
 		}
 	}
 	for _, value := range []jsontext.Value{body, object["success"], object["ok"]} {
 		if string(value) == "false" {
-			return newDecodeError(r, &readError{err: errors.New("it denies the registration")})
+			return resp.decodeError(&readError{err: errors.New("it denies the registration")})
 		}
+	}
+	r.StatusCode = resp.status
+	if jsontext.Value(resp.body).IsValid(anySyntax) {
+		r.Body = resp.body
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -65,7 +63,7 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	if err != nil {
 		return false, failedReading(err)
 	}
-	made := responseTime(l.record.Header, requested)
+	made := responseTime(l.header, requested)
 	var undecided *UndecidedError // by the first entry that does not prove that the horse is absent
 	isFound := false
 	for i := range l.entries {
@@ -76,18 +74,18 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 		case e.value.Has(horse) && (is || mayBe && len(l.entries) == 1):
 			return true, nil
 		case e.err != nil && (is || mayBe): // what was read of it shows horses, and not that one is absent
-			undecided = cmp.Or(undecided, failedReading(e.err.ofResponse(l.record.ID)))
+			undecided = cmp.Or(undecided, failedReading(e.err.ofResponse(l.info.ID)))
 		case is:
 			undecided = cmp.Or(undecided, e.value.mayList(made, l.String()))
 		case mayBe:
-			undecided = cmp.Or(undecided, &UndecidedError{Err: notRequested(l.record, "a race without an id")})
+			undecided = cmp.Or(undecided, &UndecidedError{Err: l.notRequested("a race without an id")})
 		}
 	}
 	switch {
 	case undecided != nil:
 		return false, undecided
 	case !isFound:
-		return false, &UndecidedError{Err: notRequested(l.record, "other races")}
+		return false, &UndecidedError{Err: l.notRequested("other races")}
 	}
 	return false, nil
 }
@@ -128,15 +126,4 @@ func failedReading(err error) *UndecidedError {
 		return &UndecidedError{Err: err}
 	}
 	return &UndecidedError{time.Now().Add(retryAfterOf(err)), err}
-}
-
-// responseTime returns when the service made a response: Date minus Age. Without a
-// Date it counts from when the request was made.
-func responseTime(header http.Header, requested time.Time) time.Time {
-	made := requested
-	if date, err := http.ParseTime(header.Get("Date")); err == nil {
-		made = date
-	}
-	age, _ := strconv.ParseInt(header.Get("Age"), 10, 32) // zero if unreadable, the largest one if too large
-	return made.Add(-time.Duration(max(age, 0)) * time.Second)
 }

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // WatchQuery configures [RacesService.Watch].
@@ -104,7 +102,7 @@ type watch struct {
 // poll makes the next snapshot. It returns the errors of entries that are new.
 func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
 	l, err := getEntries[Race](ctx, w.backend, w.op, nil)
-	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && transport.Sleep(ctx, emptyDelay) == nil {
+	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && sleep(ctx, emptyDelay) == nil {
 		l, err = getEntries[Race](ctx, w.backend, w.op, nil)
 	}
 	if err != nil {
@@ -188,43 +186,4 @@ func isUpdate(a, b *Race) bool {
 	isMissing := func(p RaceParticipant) bool { return !slices.Contains(b.Participants, p) }
 	return a.Status != b.Status || !a.RegistrationDeadline.Equal(b.RegistrationDeadline.Time) ||
 		len(a.Participants) != len(b.Participants) || slices.ContainsFunc(a.Participants, isMissing)
-}
-
-// pollSchedule determines when the next poll is due.
-type pollSchedule struct {
-	interval time.Duration
-	failures int // since the last success
-}
-
-const (
-	longestBackoff = 5 * time.Minute // between failures, unless the interval is longer
-	maxRefusal     = time.Hour       // a longer Retry-After is cut to this
-)
-
-// wait waits until the next poll is due: an interval after a success, a growing backoff
-// after failures, and at least the Retry-After of err. It reports false if ctx is done.
-func (s *pollSchedule) wait(ctx context.Context, err error) bool {
-	return transport.Sleep(ctx, s.delay(err)) == nil
-}
-
-func (s *pollSchedule) delay(err error) time.Duration {
-	delay := s.interval
-	if err == nil {
-		s.failures = 0
-	} else {
-		for range s.failures {
-			delay += max(0, min(delay, longestBackoff-delay))
-		}
-		s.failures++
-	}
-	delay -= rand.N(delay/10 + 1) // clients that started together drift apart
-	return max(delay, retryAfterOf(err))
-}
-
-// retryAfterOf returns the Retry-After of err, zero if there is none.
-func retryAfterOf(err error) time.Duration {
-	if refused, ok := errors.AsType[*APIError](err); ok {
-		return min(refused.RetryAfter, maxRefusal)
-	}
-	return 0
 }

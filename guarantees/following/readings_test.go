@@ -52,18 +52,19 @@ func loops(ctx context.Context, c *horseracing.Client, tier horseracing.TierID, 
 	}
 }
 
-// A race may be listed before it has its result: it comes once, with it. One that never
-// gets one comes when it leaves Lookback. In a listing without results nothing waits.
+// A race may be listed before it has its result: it comes once, with it. One that never gets one
+// comes, as it is, once a race is listed that starts Lookback later. One that nobody entered has none.
 func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 	for name, test := range map[string]struct {
-		others, late bool
-		outage       time.Duration // that begins once its page was read
-		want, slack  time.Duration // after its start
+		others, late, isEmpty bool
+		outage                time.Duration // that begins once its page was read
+		want, slack           time.Duration // after its start
 	}{
 		"it has one after 20 minutes":                               {others: true, late: true, want: 20 * time.Minute, slack: 2 * time.Minute},
 		"it has one after 20 minutes, and the poll lasts for hours": {others: true, late: true, outage: 2 * time.Hour, want: 130 * time.Minute, slack: 7 * time.Minute},
-		"it never has one":                                          {others: true, want: time.Hour, slack: 2 * time.Minute},
-		"no race has one":                                           {want: 10 * time.Minute, slack: 2 * time.Minute},
+		"it never has one":                                          {others: true, want: 75 * time.Minute, slack: 2 * time.Minute},
+		"no race has one":                                           {want: 75 * time.Minute, slack: 2 * time.Minute},
+		"nobody entered it":                                         {others: true, isEmpty: true, want: 10 * time.Minute, slack: 2 * time.Minute},
 	} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
 			race := double.Finished(7, -10*time.Minute)[0]
@@ -72,8 +73,12 @@ func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
 				if other.MainRaceID == 7 || !test.others {
 					other.FinalOrder, other.Winners = nil, nil
 				}
+				if other.MainRaceID == 7 && test.isEmpty {
+					other.Participants = nil
+				}
 				fake.AddRaces(other)
 			}
+			time.AfterFunc(65*time.Minute, func() { fake.AddRaces(double.Finished(8, -10*time.Minute)...) })
 			if test.late {
 				time.AfterFunc(10*time.Minute, func() { fake.AddRaces(race) })
 			}

@@ -6,227 +6,202 @@ import (
 	"time"
 )
 
-// Outcome is what the pace can learn from an attempt.
-type Outcome uint8
+// What each constant trades is measured in docs/performance.md.
+const (
+	beta      = 0.85                  // a cut leaves this share of the rate (RFC 9438)
+	scale     = 0.00025               // CUBIC's C: how the rate grows, in requests a second per cubed second
+	sample    = 30                    // requests that show a rate or a share; no rate doubles, or is back after a cut, with fewer
+	roundTrip = 20 * time.Millisecond // the shortest wait before a probe
+	patience  = 5 * time.Second       // until a probe is given up, or a single call is sent anyway
+	longest   = 10 * patience         // the longest wait before a probe
+	outage    = 20 * patience         // a backoff that is longer teaches nothing
+	forgotten = 100                   // a rate that grew so many times is not limited any more
+)
+
+// Outcome is what the pace can learn from an attempt: a status that stands for all like it.
+type Outcome int
 
 const (
-	Unclear     Outcome = iota // a failure from which nothing can be learned
-	Accepted                   // a response
-	Refused                    // status 429, or 403 with a Retry-After
-	Unavailable                // 503, which is a refusal, or an outage if it has no Retry-After
+	Unclear     Outcome = 0                          // a failure from which nothing can be learned
+	Accepted    Outcome = http.StatusOK              // a response
+	Refused     Outcome = http.StatusTooManyRequests // or 403 with a Retry-After
+	Unavailable Outcome = http.StatusServiceUnavailable
 )
 
 // learner learns one limit from refusals, and says when the next request may be sent.
 // It is handed the time, and does nothing by itself.
+//
+// It is free at first, and again once its limit is forgotten: nothing waits. When it is limited,
+// requests are sent evenly at the rate of limit. When it is backing off, one probe at a time is
+// sent, and the rate stands still.
 type learner struct {
-	random   func() float64 // in [0, 1)
-	earlyCut float64        // share of the rate: zero for a route, so that a limit of all is not cut twice
-
-	rate        float64   // requests a second, as of the last cut; zero before the first cut
-	growing     time.Time // when the rate started to grow
-	growth      float64   // seconds in which it grows by its square root
-	past, cycle sample    // cycle is since the end of a backoff, past is before it: the older, the less it counts
-	last, next  time.Time // when the last request was sent, and when the next may be
-	newest, old int       // numbers of requests: the last, and the last before a backoff began or ended; refusals up to it are ignored
-
-	backingOff bool
-	since      time.Time     // when the backoff began
-	refused    time.Time     // when the last refusal came; a request sent earlier does not end the backoff
-	until      time.Time     // when the next probe may be sent
-	wait       time.Duration // before the next probe
-	waited     time.Duration // the sum of wait over all probes of this backoff
-	probed     time.Time     // when the probe in flight was sent, the zero time if there is none
-	isEarly    bool          // the rate was refused before it grew
-	isOutage   bool          // every refusal was a 503 without Retry-After
-	wasLong    bool          // the backoff before this one was long
-	refusal    Outcome       // the last one
-
-	useless     int     // backoffs of an early refusal that the first probe ended, less all others; at least zero
-	unpaced     bool    // the rate is not limited, for a trial
-	trial       float64 // how many requests must be accepted until the trial ends
-	tried, lost float64 // accepted and refused since it began
+	random func() float64 // in [0, 1)
+	count
+	last, next time.Time // when the last request was sent, and when the next may be, unless it is backing off
+	limit      *curve    // nil before the first cut
+	backoff    *backoff  // nil unless it is backing off
+	refusal    Outcome   // the last one
 }
 
-// sample is how many requests were accepted, in how many seconds.
-type sample struct{ accepted, seconds float64 }
+// count is what came of the requests since a time.
+type count struct {
+	began             time.Time
+	accepted, refused float64
+	paused            time.Duration // in backoffs
+}
+
+func (c *count) total() float64 { return c.accepted + c.refused }
+
+// backoff is the time between a refusal and the next acceptance.
+type backoff struct {
+	began time.Time
+	until time.Time // when the next probe may be sent
+	probe time.Time // when the probe in flight was sent, the zero time if there is none
+}
+
+// curve is the rate since it was cut, in requests a second.
+type curve struct {
+	epoch     time.Time // when it was cut, later by the outages since
+	max       float64   // the rate that was too fast, CUBIC's W_max, or in slow start the first rate
+	k         float64   // seconds until the rate is max again, or in slow start until it doubles
+	slowStart bool
+}
+
+// at returns the rate, which is infinite once the limit is forgotten.
+func (c *curve) at(now time.Time) float64 {
+	t := now.Sub(c.epoch).Seconds() / c.k
+	growth := 1 + (1-beta)*math.Pow(t-1, 3)
+	if c.slowStart {
+		growth = math.Exp2(t)
+	}
+	if growth > forgotten {
+		return math.Inf(1)
+	}
+	return c.max * growth
+}
+
+// perSecond returns the rate of sending. In a backoff it is the rate that was refused.
+func (l *learner) perSecond(now time.Time) float64 {
+	if l.limit == nil {
+		return math.Inf(1)
+	}
+	if l.backoff != nil {
+		now = l.backoff.began
+	}
+	return l.limit.at(now)
+}
 
 // from returns when the next request may be sent, as far as it is known. One that is not
-// patient does not wait in an outage, and otherwise for at most probeInterval after the last request.
+// patient is sent when none was for so long.
 func (l *learner) from(patient bool) time.Time {
 	from := l.next
-	if l.backingOff {
-		from = later(l.until, l.probed.Add(probeInterval))
+	if b := l.backoff; b != nil {
+		from = later(b.until, b.probe.Add(patience))
 	}
 	if !patient {
-		if l.backingOff && l.isOutage {
-			return time.Time{}
-		}
-		if soon := l.last.Add(probeInterval); soon.Before(from) {
-			from = soon
-		}
+		from = earlier(from, l.last.Add(patience))
 	}
 	return from
 }
 
-// perSecond returns the rate of sending: just below what was accepted, growing as the convex
-// half of CUBIC's curve. The growth is as the root of the rate, so that of several clients who
-// has less catches up. In a backoff it is the rate that was refused.
-func (l *learner) perSecond(now time.Time) float64 {
-	if l.rate == 0 || l.unpaced {
-		return math.Inf(1)
-	}
-	if l.backingOff {
-		now = l.since
-	}
-	return l.rate*(1-margin) + math.Sqrt(l.rate)*math.Pow(now.Sub(l.growing).Seconds()/l.growth, 3)
-}
-
 // send records that a request is sent.
-func (l *learner) send(now time.Time, number int) {
-	gap := now.Sub(l.last).Seconds()
+func (l *learner) send(now time.Time) {
+	interval := seconds(1 / l.perSecond(now))
+	if b := l.backoff; b != nil {
+		b.probe, b.until = now, later(b.until, now.Add(min(interval, patience))) // a failure of a probe does not hurry the next one
+	} else if now.Sub(l.last) > patience { // a burst begins anew
+		l.count = count{began: now}
+	}
+	turn := later(l.next, now.Add(-interval/50))           // a timer is always a little late
+	l.last, l.next = now, earlier(turn, now).Add(interval) // a single call may not have waited for its turn
+}
+
+// report records the outcome of a request. mustWait is whether a refusal has a Retry-After.
+func (l *learner) report(now, sent time.Time, outcome Outcome, mustWait bool) {
+	isProbe := l.backoff != nil && sent.After(l.backoff.began)
+	if isProbe && sent.Equal(l.backoff.probe) {
+		l.backoff.probe = time.Time{}
+	}
 	switch {
-	case l.backingOff:
-		l.probed = now
-	case l.rate > 0:
-		gap = min(gap, 1/l.rate) // longer only if nobody wanted to send
-	case gap > probeInterval.Seconds(): // after such a pause a burst begins anew
-		l.cycle, gap = sample{}, 0
-	}
-	l.cycle.seconds += gap
-	if interval := seconds(1 / l.perSecond(now)); interval > 0 {
-		turn := later(l.next, now.Add(-interval/50)) // a timer is always a little late
-		if turn.After(now) {                         // a single call did not wait for its turn
-			turn = now
+	case outcome == Unclear || l.limit != nil && sent.Before(l.limit.epoch): // or at a rate that is cut already
+	case outcome == Accepted:
+		if l.accepted++; isProbe {
+			l.resume(sent)
 		}
-		l.next = turn.Add(interval)
-	}
-	l.last, l.newest = now, number
-}
-
-// report records the outcome of a request. isSilent is whether a refusal names no time.
-func (l *learner) report(now, sent time.Time, number int, outcome Outcome, isSilent bool) {
-	if sent.Equal(l.probed) {
-		l.probed = time.Time{}
-	}
-	switch outcome {
-	case Accepted:
-		if l.backingOff && sent.After(l.refused) { // a probe, or a single call that did not wait for it
-			l.endBackoff(sent)
-		}
-		l.cycle.accepted++
-		l.tried++
-		l.unpaced = l.unpaced && l.tried < l.trial
-	case Refused, Unavailable:
-		l.refusal = outcome
-		if l.lost++; l.unpaced && l.lost > sampleSize/4+l.tried*2/3 { // four in ten: it is a limit after all
-			l.unpaced, l.trial = false, 0
-		}
-		mayBeOutage := outcome == Unavailable && isSilent
-		switch {
-		case number <= l.old: // sent at a rate that is cut already
-		case l.backingOff:
-			l.isOutage = l.isOutage && mayBeOutage
-			l.lengthenBackoff(now)
-		default:
-			l.isOutage = mayBeOutage
-			l.beginBackoff(now)
-		}
-	}
-}
-
-// beginBackoff stops all requests except probes, because one was refused.
-func (l *learner) beginBackoff(now time.Time) {
-	l.isEarly = l.rate > 0 && now.Sub(l.growing).Seconds() < l.growth/3
-	l.backingOff, l.since, l.old, l.waited = true, now, l.newest, 0
-	if l.wait = firstWait; l.rate > 0 {
-		l.wait = seconds(1 / l.rate)
-	}
-	l.scheduleProbe(now, 1-l.random()/10) // clients that were refused together come back apart
-}
-
-// lengthenBackoff doubles the wait, because a probe was refused.
-func (l *learner) lengthenBackoff(now time.Time) {
-	l.wait *= 2
-	l.scheduleProbe(now, 1+l.random()/10)
-}
-
-// scheduleProbe sets when the next probe may be sent. The longest wait is probeInterval, or a
-// sixth of the backoff so far if that is longer.
-func (l *learner) scheduleProbe(now time.Time, spread float64) {
-	most := max(probeInterval, min(now.Sub(l.since)/6, longestWait))
-	l.wait = max(minWait, min(l.wait, most))
-	l.waited += l.wait
-	l.refused, l.until = now, now.Add(seconds(l.wait.Seconds()*spread))
-}
-
-// endBackoff ends a backoff, because a request that was sent at that time is accepted, and
-// decides what it teaches.
-func (l *learner) endBackoff(sent time.Time) {
-	length := sent.Sub(l.since)
-	isLong, wasLong, isFirstProbe := length > longBackoff, l.wasLong, l.waited == l.wait
-	l.backingOff, l.old, l.next, l.wasLong = false, l.newest, time.Time{}, isLong
-	switch {
-	case l.isOutage && length > probeInterval, isLong && (!wasLong || l.cycle.accepted < sampleSize), length > time.Hour+longBackoff: // it teaches nothing
-		l.cycle, l.growing = sample{}, l.growing.Add(length)
-		return
-	case l.unpaced: // nor does one in a trial
-		return
-	case l.isEarly && isFirstProbe:
-		l.useless++
 	default:
-		l.useless = max(0, l.useless-1)
+		l.refused++
+		l.refusal = outcome
+		starts := l.backoff == nil && (mustWait || outcome == Refused || !l.tolerates(now))
+		if starts {
+			l.backoff = &backoff{began: now}
+		}
+		if starts || isProbe {
+			l.wait(now, mustWait)
+		}
 	}
-	if l.useless == uselessCuts { // a trial begins, twice as long as the last one
-		l.unpaced, l.trial, l.tried, l.lost = true, max(3*sampleSize, 2*l.trial), 0, 0
-		l.useless, l.past, l.cycle = 0, sample{}, sample{}
-		return
+}
+
+// tolerates reports whether a 503 without a Retry-After is a failure like any other: a quarter
+// of the last requests, at most, met one.
+func (l *learner) tolerates(now time.Time) bool {
+	if 4*l.refused > max(l.total(), sample) {
+		return false
 	}
-	l.learn(length)
-	l.growing = sent
+	if l.total() >= 4*sample {
+		l.count = count{began: now}
+	}
+	return true
+}
+
+// wait has the next probe wait for three fifths of the time since the backoff began, unless the
+// service says when. Clients that were refused together come back apart.
+func (l *learner) wait(now time.Time, isSaid bool) {
+	wait := max(roundTrip, min(seconds(1/l.perSecond(now)), patience))
+	if !isSaid {
+		wait = max(wait, min(now.Sub(l.backoff.began)*3/5, longest))
+	}
+	l.backoff.until = now.Add(seconds(wait.Seconds() * (0.9 + l.random()/5)))
+}
+
+// resume ends a backoff, because a probe that was sent at that time is accepted.
+func (l *learner) resume(sent time.Time) {
+	refused, length := l.perSecond(sent), sent.Sub(l.backoff.began)
+	l.backoff, l.paused = nil, l.paused+length
+	switch {
+	case length > outage: // or one of many backoffs in a limit of an hour
+		l.count = count{began: sent}
+		if l.limit != nil {
+			l.limit.epoch = l.limit.epoch.Add(length)
+		}
+	case !math.IsInf(refused, 1):
+		l.cut(sent, refused)
+	case l.total() >= sample:
+		l.start(sent)
+	}
 	l.next = sent.Add(seconds(1 / l.perSecond(sent)))
 }
 
-// learn sets the rate to what was accepted. From the end of one backoff to the end of the next
-// a window accepts just what it allows, and so does a bucket, except its burst.
-func (l *learner) learn(backoff time.Duration) {
-	total := sample{l.past.accepted/2 + l.cycle.accepted, l.past.seconds/2 + l.cycle.seconds}
-	if total.accepted == 0 || total.seconds == 0 {
-		return
-	}
-	if sending := total.seconds - backoff.Seconds(); l.rate == 0 && total.accepted < sampleSize {
-		// How much of the first backoff was needed is unknown: the limit is between what was
-		// accepted by the time of sending and by all the time, whose orders of magnitude differ.
-		total.seconds = math.Sqrt(max(sending, total.seconds/100) * total.seconds)
-	}
-	refused := l.perSecond(l.since)
-	l.rate = total.accepted / total.seconds
-	if l.isEarly { // as in AIMD: others use the limit, too, or it was lowered
-		l.rate *= 1 - l.earlyCut
-	} else {
-		if l.cycle.accepted >= sampleSize {
-			l.rate = max(l.rate, l.cycle.accepted/l.cycle.seconds)
-		}
-		if refused > l.rate && !math.IsInf(refused, 1) { // the limit is between them
-			l.rate += raise * (refused - l.rate)
-		}
-	}
-	if l.cycle.accepted >= sampleSize {
-		l.past, l.cycle = total, sample{}
-	}
-	l.growth = max(
-		shortestGrowth,
-		sampleSize/(l.rate*l.rate), // the slower, the more requests, since each refusal is one of few
-		min(waitsPerGrowth*l.waited.Seconds(), longBackoff.Seconds()), // so that the waits cost a small part of the time
-		4*backoff.Seconds(), // a backoff lasts for the rest of a window: the longer the rest, the slower the growth
-	)
+// start ends the free phase with a slow start from the rate that was accepted.
+func (l *learner) start(now time.Time) {
+	rate := max(l.accepted/now.Sub(l.began).Seconds(), 1/patience.Seconds())
+	l.limit = &curve{epoch: now, max: rate, k: sample / rate, slowStart: true}
+	l.count = count{began: now}
 }
 
-// status returns that of the last refusal.
-func (l *learner) status() int {
-	if l.refusal == Unavailable {
-		return http.StatusServiceUnavailable
+// cut lowers a rate that was refused by beta, or to what was accepted if that is less and enough
+// to know.
+func (l *learner) cut(now time.Time, rate float64) {
+	if l.limit.slowStart { // it passed the limit a while ago
+		rate *= beta
 	}
-	return http.StatusTooManyRequests
+	top := rate
+	if total := l.total(); total >= sample {
+		share := l.accepted / (total + l.paused.Seconds()*rate)
+		top *= min(1, max(share, 0.5)/beta)
+		l.count = count{began: now}
+	}
+	top = max(top, 1/patience.Seconds())
+	l.limit = &curve{epoch: now, max: top, k: max(math.Cbrt((1-beta)*top/scale), sample/top)}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -2,27 +2,72 @@ package pace
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
-// Routes is the pace of a client: a queue and a learner for each route, and a learner for all
-// of them. It does no I/O, reads no clock, and is not safe for concurrent use.
+// Priority is the priority of a request. The request with the lowest number is sent first.
+type Priority uint8
+
+// The priorities, from the first to the last.
+const (
+	Write Priority = iota // a request that changes something
+	Read                  // a single read
+	Poll                  // a read that is repeated
+	Walk                  // one page of many
+)
+
+// Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
+type Waiter struct {
+	Patient bool          // it waits until its context ends, and is not sent before the learners allow it
+	MaxWait time.Duration // for how long its call waits in all, unless it is patient
+
+	priority  Priority
+	routeName string
+	route     *route    // the one with this name, once it joined
+	sent      time.Time // its last request
+
+	ctx    context.Context
+	waits  bool          // it is in the queue
+	since  time.Time     // when it began to wait
+	waited time.Duration // how long earlier attempts of its call waited
+	done   chan struct{} // closed when it no longer waits
+	err    error         // why it is not sent
+}
+
+// NewWaiter returns the waiter of a call. route is its method and the documented path.
+func NewWaiter(priority Priority, route string) Waiter {
+	return Waiter{priority: priority, routeName: route}
+}
+
+// deadline returns until when it may wait.
+func (w *Waiter) deadline() time.Time {
+	if w.Patient {
+		return w.since.Add(math.MaxInt64)
+	}
+	return w.since.Add(w.MaxWait - w.waited)
+}
+
+// Routes is the pace of a client: a queue, a learner for each route, and a learner for all of
+// them. It does no I/O, reads no clock, and is not safe for concurrent use.
 type Routes struct {
-	newLearner func() learner
-	common     learner
-	routes     map[string]*route // all that were requested
-	joined     int               // requests that ever joined a queue
-	sends      int               // requests that were ever sent
-	waiting    int               // requests in the queues now
-	retryAt    time.Time         // the latest retryAt of all routes that were refused
+	random  func() float64
+	common  learner
+	routes  map[string]*route // all that were requested
+	waiting []*Waiter         // by priority: first in, first out
+
+	outage struct { // what the last 503 says for the requests of all routes
+		since, until time.Time // until is the zero time if a later request was accepted
+	}
 }
 
 // route is what is known of one route.
 type route struct {
-	queue
 	learner
+	inARow  int       // requests that were accepted since the last refusal
 	retryAt time.Time // no request is sent before
 	walkAt  time.Time // no request of a walk is sent before; not earlier than retryAt
 }
@@ -34,129 +79,132 @@ type Hold struct {
 	Walks time.Duration // no request of a walk, which leaves the rest of a limit to others; not less than Route
 }
 
-// heldUntil returns the time before which no request of a priority is sent.
-func (r *route) heldUntil(priority Priority) time.Time {
-	if priority == Walk {
-		return r.walkAt
-	}
-	return r.retryAt
-}
-
 // NewRoutes returns a pace without a limit. random returns numbers in [0, 1).
 func NewRoutes(random func() float64) *Routes {
-	newLearner := func() learner { return learner{random: random} }
-	p := &Routes{newLearner: newLearner, common: newLearner(), routes: map[string]*route{}}
-	p.common.earlyCut = earlyCut // other clients share the common limit
-	return p
+	return &Routes{random: random, common: learner{random: random}, routes: map[string]*route{}}
 }
 
-// Join puts a request into the queue of its route.
+// Join puts a request into the queue.
 func (p *Routes) Join(w *Waiter) {
-	if p.routes[w.routeName] == nil {
-		p.routes[w.routeName] = &route{learner: p.newLearner()}
+	if w.route = p.routes[w.routeName]; w.route == nil {
+		w.route = &route{learner: learner{random: p.random}}
+		p.routes[w.routeName] = w.route
 	}
-	p.joined++
-	p.waiting++
-	w.number, w.route = p.joined, p.routes[w.routeName]
-	w.route.join(w)
+	i, _ := slices.BinarySearchFunc(p.waiting, w.priority+1, func(other *Waiter, after Priority) int {
+		return cmp.Compare(other.priority, after)
+	})
+	p.waiting, w.waits = slices.Insert(p.waiting, i, w), true
 }
 
-// Leave removes a request from its queue without sending it.
+// Leave removes a request from the queue without sending it.
 func (p *Routes) Leave(w *Waiter) {
-	p.waiting--
-	w.route.leave(w)
+	i := slices.Index(p.waiting, w)
+	p.waiting, w.waits = slices.Delete(p.waiting, i, i+1), false
+}
+
+// heldUntil returns the time before which the service wants no such request.
+func (p *Routes) heldUntil(w *Waiter) time.Time {
+	switch w.priority {
+	case Walk:
+		return w.route.walkAt
+	case Write: // refused with a 503, its outcome would be unknown
+		return later(w.route.retryAt, p.outage.until)
+	}
+	return w.route.retryAt
 }
 
 // Next returns the waiter of the request that may be sent now; Send follows. If
 // it returns nil, at is when to call it again unless something happens before; a
 // zero at means not before.
 func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
-	if p.waiting == 0 {
-		return nil, at
-	}
-	for _, r := range p.routes {
-		w := r.head()
-		if w == nil {
-			continue
+	for _, w := range p.waiting {
+		from := later(p.heldUntil(w), later(w.route.from(w.Patient), p.common.from(w.Patient)))
+		if !now.Before(from) {
+			return w, now
 		}
-		from := later(r.from(w.Patient), r.heldUntil(w.priority))
-		if w.Once && p.common.backingOff && p.common.refusal == Unavailable {
-			from = later(from, p.retryAt) // not a probe before then: if refused, its outcome would be unknown
-		}
-		if now.Before(from) {
-			at = earlier(at, from)
-		} else if next == nil || cmp.Or(cmp.Compare(w.priority, next.priority), w.number-next.number) < 0 {
-			next = w
-		}
+		at = earlier(at, from)
 	}
-	if next == nil {
-		return nil, at
-	}
-	if from := p.common.from(next.Patient); now.Before(from) {
-		return nil, earlier(at, from)
-	}
-	return next, now
+	return nil, at
 }
 
-// Send takes w out of its queue: its request is sent now.
+// Send takes w out of the queue: its request is sent now.
 func (p *Routes) Send(now time.Time, w *Waiter) {
 	p.Leave(w)
-	p.sends++
-	w.sent, w.number = now, p.sends
-	p.common.send(now, w.number)
-	w.route.send(now, w.number)
+	w.sent = now
+	p.common.send(now)
+	w.route.send(now)
 }
 
 // Report records the outcome of the request of w, and for how long its response holds the
-// route.
+// route. The common learner hears of the first refusal in each backoff of a route, unless others
+// are accepted all the time.
 func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
-	wasBackingOff := w.route.backingOff
-	w.route.report(now, w.sent, w.number, outcome, hold.Route == 0)
-	w.route.retryAt = later(w.route.retryAt, now.Add(hold.Route))
-	w.route.walkAt = later(w.route.walkAt, now.Add(hold.Walks))
-	if outcome == Refused || outcome == Unavailable {
-		p.retryAt = later(p.retryAt, w.route.retryAt)
-		if wasBackingOff { // the route may be limited on its own, so others wait for one refusal and no more
+	if outcome == Unavailable && hold.Route == 0 && !w.Patient {
+		outcome = Unclear // a failure that its call waits for and retries
+	}
+	r, isFirst := w.route, w.route.backoff == nil
+	r.report(now, w.sent, outcome, hold.Route > 0)
+	r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
+	switch outcome {
+	case Accepted:
+		r.inARow++
+		if w.sent.After(p.outage.since) {
+			p.outage.until = time.Time{}
+		}
+	case Refused, Unavailable:
+		r.inARow = 0
+		if outcome == Unavailable {
+			p.outage.since, p.outage.until = now, later(p.outage.until, now.Add(hold.Route))
+		}
+		if !isFirst || p.isOwn(r) {
 			outcome = Unclear
 		}
 	}
-	p.common.report(now, w.sent, w.number, outcome, hold.Route == 0)
+	p.common.report(now, w.sent, outcome, hold.Route > 0)
+}
+
+// isOwn reports whether a refusal of r shows a limit of r alone, because another route was
+// accepted many times in a row.
+func (p *Routes) isOwn(r *route) bool {
+	for _, other := range p.routes {
+		if other != r && other.inARow >= 3*sample {
+			return true
+		}
+	}
+	return false
 }
 
 // expired returns the error of w, which has waited for too long.
 func (p *Routes) expired(now time.Time, w *Waiter) *ExpiredError {
-	l, left := &p.common, w.route.heldUntil(w.priority).Sub(now)
-	if w.route.backingOff {
+	l, left, reason := &p.common, p.heldUntil(w).Sub(now), "the service refuses requests"
+	if w.route.backoff != nil {
 		l = &w.route.learner
 	}
-	reason := "the service refuses requests"
-	switch {
-	case l.backingOff:
-	case left > 0:
+	if l.backoff == nil && left > 0 {
 		reason = "the limit that the service announces is used up"
-	default:
-		reason = fmt.Sprintf("%d requests wait, of which the service accepts %.2g a second", p.waiting, l.perSecond(now))
+	} else if l.backoff == nil {
+		reason = fmt.Sprintf("%d requests wait, of which the service accepts %.2g a second", len(p.waiting), l.perSecond(now))
 	}
-	return &ExpiredError{reason, max(0, left), l.status()}
+	return &ExpiredError{reason, max(0, left), int(cmp.Or(l.refusal, Refused))}
 }
 
 // State is what was learned of the limit of all routes.
 type State struct {
 	PerSecond float64   // zero if no limit was seen
-	Waiting   int       // requests in the queues of all routes
+	Waiting   int       // requests in the queue
 	Until     time.Time // until when a route is held, the latest if several are; the zero time if none is
 }
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{Waiting: p.waiting}
+	s := State{Waiting: len(p.waiting)}
 	if rate := p.common.perSecond(now); !math.IsInf(rate, 1) {
 		s.PerSecond = rate
 	}
 	for _, r := range p.routes {
 		until := r.retryAt
-		if r.backingOff {
-			until = later(until, r.until)
+		if r.backoff != nil {
+			until = later(until, r.backoff.until)
 		}
 		if now.Before(until) {
 			s.Until = later(s.Until, until)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -52,28 +53,22 @@ func NewScheduler(limiter Limiter) *Scheduler {
 
 // Enter waits until the request of w may be sent; [Scheduler.Leave] follows. A non-nil
 // error means that it was not sent: an [*ExpiredError], a [*LimiterError], or the error of
-// ctx. After a wait of five seconds, and then once a minute, Enter calls late, unless it is
-// nil.
+// ctx. Every five seconds Enter calls late, unless it is nil.
 func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	now := time.Now()
-	w.ctx, w.waits, w.since, w.done, w.err = ctx, true, now, nil, nil
+	w.ctx, w.since, w.done, w.err = ctx, time.Now(), nil, nil
 	s.routes.Join(w)
-	s.advance(now)
-	s.expire(now, w)
-	if !w.waits {
+	if s.advance(w.since); !w.waits {
 		defer s.mu.Unlock()
 		return w.err
 	}
 	w.done = make(chan struct{})
-	left := w.deadline().Sub(now)
 	s.mu.Unlock()
-	notice, expiry := time.NewTimer(probeInterval), time.NewTimer(left)
+	notice := time.NewTicker(patience)
 	defer notice.Stop()
-	defer expiry.Stop()
 	for {
 		select {
 		case <-w.done:
@@ -82,14 +77,6 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 			if late != nil {
 				late()
 			}
-			notice.Reset(time.Minute)
-		case <-expiry.C:
-			s.mu.Lock()
-			now = time.Now()
-			s.advance(now) // it may be sent at this instant
-			s.expire(now, w)
-			s.mu.Unlock()
-			expiry.Reset(probeInterval)
 		case <-ctx.Done():
 			s.cancel(w)
 			return ctx.Err()
@@ -117,11 +104,6 @@ func (s *Scheduler) Leave(w *Waiter, outcome Outcome, hold Hold) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	s.routes.Report(now, w, outcome, hold)
-	if now.Before(w.route.heldUntil(Walk)) {
-		for _, waiting := range w.route.all() {
-			s.expire(now, waiting)
-		}
-	}
 	s.advance(now)
 }
 
@@ -134,29 +116,19 @@ func (s *Scheduler) State() State {
 
 // end ends the wait of w: it is sent, or fails.
 func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
-	if err != nil {
+	if w.waits {
 		s.routes.Leave(w)
 	}
-	w.waits, w.err, w.waited = false, err, w.waited+now.Sub(w.since)
+	w.err, w.waited = err, w.waited+now.Sub(w.since)
 	if w.done != nil { // it did wait
 		close(w.done)
-	}
-}
-
-// expire ends the wait of w if it waits for longer than its call may, or would because its
-// route is held. A deadline does not count while any request waits for a permit.
-func (s *Scheduler) expire(now time.Time, w *Waiter) {
-	held, deadline := w.route.heldUntil(w.priority), w.deadline()
-	isTooLate := !now.Before(deadline) && !s.asking
-	if w.waits && (isTooLate || held.After(later(now, deadline))) {
-		s.end(now, w, s.routes.expired(now, w))
 	}
 }
 
 // ask waits for a permit. If the limiter fails, panics or ends the goroutine, that fails the
 // call of w alone.
 func (s *Scheduler) ask(ctx context.Context, w *Waiter) {
-	err := errors.New("the limiter did not return")
+	err, asked := errors.New("the limiter did not return"), time.Now()
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("the limiter panicked: %v", reason)
@@ -165,6 +137,9 @@ func (s *Scheduler) ask(ctx context.Context, w *Waiter) {
 		defer s.mu.Unlock()
 		now := time.Now()
 		s.asking, s.granted = false, err == nil
+		for _, w := range s.routes.waiting { // the wait for a permit does not count
+			w.since = w.since.Add(min(now.Sub(asked), now.Sub(w.since)))
+		}
 		if err != nil && w.waits {
 			s.end(now, w, &LimiterError{err})
 		}
@@ -173,8 +148,9 @@ func (s *Scheduler) ask(ctx context.Context, w *Waiter) {
 	err = s.limiter.Wait(ctx)
 }
 
-// advance lets requests go that may be sent now, and arranges for the next time. The
-// caller holds mu.
+// advance lets requests go that may be sent now, ends the waits that are too long, or would be
+// because the route is held, and arranges for the next time. The wait for a permit is not too
+// long. The caller holds mu.
 func (s *Scheduler) advance(now time.Time) {
 	next, at := s.routes.Next(now)
 	for next != nil && (s.limiter == nil || s.granted) {
@@ -186,6 +162,14 @@ func (s *Scheduler) advance(now time.Time) {
 	if next != nil && !s.asking {
 		s.asking = true
 		go s.ask(next.ctx, next)
+	}
+	for _, w := range slices.Clone(s.routes.waiting) {
+		deadline := w.deadline()
+		if isLate := !now.Before(deadline); isLate && !s.asking || s.routes.heldUntil(w).After(later(now, deadline)) {
+			s.end(now, w, s.routes.expired(now, w))
+		} else if !isLate {
+			at = earlier(at, deadline)
+		}
 	}
 	if s.timer != nil {
 		s.timer.Stop()

@@ -49,7 +49,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 							return
 						}
 						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
-						outcome := Outcome(service.IntN(3))
+						outcome := []Outcome{Unclear, Accepted, Refused}[service.IntN(3)]
 						g.Leave(waiter, outcome, holds(time.Duration(service.Int64N(2))*time.Second))
 					}
 				})
@@ -72,7 +72,7 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 			if waiter, err := enter(ctx, g, Read, time.Hour); err == nil {
 				g.Leave(waiter, Accepted, Hold{})
 			}
-			if cancel(); !g.routes.common.probed.IsZero() {
+			if cancel(); g.routes.common.backoff != nil && !g.routes.common.backoff.probe.IsZero() {
 				t.Fatal("a probe is in flight")
 			}
 		}
@@ -148,7 +148,7 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 				var group sync.WaitGroup
 				defer group.Wait()
 				if test.others > 0 { // what was learned earlier
-					g.routes.common.rate, g.routes.common.growth, g.routes.common.growing = 1/(1-margin), 1e6, time.Now()
+					g.routes.common.limit = &curve{epoch: time.Now(), max: 1 / beta, k: 1e6}
 				}
 				first, _ := enter(ctx, g, Read, time.Hour)
 				g.Leave(first, test.outcome, test.hold)
@@ -174,4 +174,18 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAWaitIsReportedEveryFiveSeconds, so that a log that keeps one line a minute has each.
+func TestAWaitIsReportedEveryFiveSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, late := NewScheduler(nil), 0
+		first, _ := enter(t.Context(), g, Walk, 0)
+		g.Leave(first, Refused, holds(59*time.Second))
+		w := NewWaiter(Walk, "GET /")
+		w.Patient = true
+		if err := g.Enter(t.Context(), &w, func() { late++ }); err != nil || late != 11 {
+			t.Errorf("%d times in 59 seconds, %v", late, err)
+		}
+	})
 }

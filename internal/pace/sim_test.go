@@ -179,6 +179,13 @@ func (s *service) respond(w *world, route string, report func(Outcome, time.Dura
 	})
 }
 
+// serves returns how many requests are accepted in the time that follows.
+func (c *caller) serves(length time.Duration) int {
+	before := c.served
+	c.run(c.now.Add(length))
+	return c.served - before
+}
+
 func (s *service) refusedShare() float64 { return float64(s.refused) / float64(s.served+s.refused) }
 
 // caller sends requests of several routes to a service through one pace.
@@ -209,7 +216,7 @@ func (w *world) crawl(svc *service, workers int) *caller {
 // call makes one attempt, and calls done with the time at which it was sent.
 func (c *caller) call(priority Priority, route string, done func(sent time.Time)) {
 	t := NewWaiter(priority, route)
-	t.Once, t.Patient = priority == Write, priority == Walk
+	t.Patient = priority == Walk
 	c.calls[&t] = done
 	c.pace.Join(&t)
 	c.pump()

@@ -47,7 +47,7 @@ func (k Keys) And(more ...string) Keys {
 			for _, inJSON := range []string{forHTML, notForHTML.Replace(forHTML), ascii[1 : len(ascii)-1]} {
 				all = append(all, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)) // JSON allows both
 			}
-			all = append(all, key, url.QueryEscape(key), url.PathEscape(key), inPointer.Replace(key))
+			all = append(all, key, Visible(key), url.QueryEscape(key), url.PathEscape(key), inPointer.Replace(key))
 		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })

@@ -1,10 +1,10 @@
 package transport
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
-	"log/slog"
+	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"testing"
@@ -15,136 +15,86 @@ import (
 
 var errReset = errors.New("connection reset")
 
+// The default waits.
+const minWait, maxWait = 200 * time.Millisecond, 15 * time.Second
+
+type tripFunc func(*http.Request) (*http.Response, error)
+
+func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// attempt is the outcome of an attempt.
+type attempt struct {
+	resp *http.Response
+	err  error
+}
+
+func failure(err error) attempt { return attempt{err: err} }
+
 // status returns an attempt with a response.
-func status(code int) Attempt { return Attempt{Status: code} }
+func status(code int) attempt {
+	return attempt{resp: &http.Response{StatusCode: code, Header: http.Header{}, Body: new(Body)}}
+}
 
 // after returns the attempt with a Retry-After.
-func (a Attempt) after(d time.Duration) Attempt { a.RetryAfter = d; return a }
+func (a attempt) after(d time.Duration) attempt {
+	a.resp.Header.Set("Retry-After", d.String())
+	return a
+}
 
-func failure(err error) Attempt { return Attempt{Err: err} }
+// unusable returns the attempt with a response that cannot be used.
+func (a attempt) unusable(err error) attempt { a.err = err; return a }
 
 func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing.T) {
 	for _, test := range []struct {
 		name        string
-		attempt     Attempt
-		meaning     meaning
+		attempt     attempt
+		meaning     Meaning
 		read, write bool // may be repeated
 	}{
-		{"200", status(200), conclusive, false, false},
-		{"a redirect", status(302), conclusive, false, false},
-		{"403", status(403), conclusive, false, false},
-		{"404", status(404), conclusive, false, false},
-		{"404 with a wait", status(404).after(time.Second), conclusive, false, false},
-		{"499", status(499), conclusive, false, false},
-		{"408", status(408), transient, true, false},
-		{"429", status(429), refused, true, true},
-		{"403 with a wait", status(403).after(time.Second), refused, true, false},
-		{"503 with a wait", status(503).after(time.Second), refused, true, false},
-		{"503", status(503), transient, true, false},
-		{"500 with a wait", status(500).after(time.Second), transient, true, false},
-		{"a reset", failure(errReset), transient, true, false},
-		{"no connection", Attempt{Err: errReset, Unsent: true}, transient, true, true},
-		{"a certificate", Attempt{Err: &tls.CertificateVerificationError{Err: errReset}, Unsent: true}, permanent, false, false},
-		{"no TLS", Attempt{Err: tls.RecordHeaderError{}, Unsent: true}, permanent, false, false},
-		{"too large", failure(tooLarge(1)), permanent, false, false},
-		{"an encoding", Attempt{Status: 200, Err: ErrEncoding}, permanent, false, false},
-		{"a page", Attempt{Status: 200, Err: ErrHTML}, transient, true, false},
+		{"200", status(200), Conclusive, false, false},
+		{"a redirect", status(302), Conclusive, false, false},
+		{"403", status(403), Conclusive, false, false},
+		{"404", status(404), Conclusive, false, false},
+		{"404 with a wait", status(404).after(time.Second), Conclusive, false, false},
+		{"499", status(499), Conclusive, false, false},
+		{"408", status(408), Transient, true, false},
+		{"429", status(429), Refused, true, true},
+		{"403 with a wait", status(403).after(time.Second), Refused, true, false},
+		{"503 with a wait", status(503).after(time.Second), Refused, true, false},
+		{"503", status(503), Transient, true, false},
+		{"500 with a wait", status(500).after(time.Second), Transient, true, false},
+		{"a reset", failure(errReset), Transient, true, false},
+		{"no connection", failure(&UnsentError{errReset}), Transient, true, true},
+		{"a certificate", failure(&UnsentError{&tls.CertificateVerificationError{Err: errReset}}), Permanent, false, false},
+		{"no TLS", failure(&UnsentError{tls.RecordHeaderError{}}), Permanent, false, false},
+		{"no TLS, as the http.Client says", failure(http.ErrSchemeMismatch), Permanent, false, false},
+		{"too large", failure(tooLarge(1)), Permanent, false, false},
+		{"an encoding", status(200).unusable(ErrEncoding), Permanent, false, false},
+		{"a page", status(200).unusable(ErrHTML), Transient, true, false},
+		{"an empty body", status(200).unusable(ErrEmpty), Transient, true, false},
+		{"a body that is cut", status(200).unusable(fmt.Errorf("not valid JSON: %w", io.ErrUnexpectedEOF)), Transient, true, false},
+		{"a body of another shape", status(200).unusable(errors.New("an object does not fit")), Conclusive, false, false},
+		{"nothing, as if the goroutine was ended", attempt{}, Conclusive, false, false},
 	} {
 		for method, want := range map[string]bool{http.MethodGet: test.read, http.MethodPost: test.write} {
-			r := &Record{Request: request(method), Attempt: test.attempt}
-			if meaning := r.meaning(); meaning != test.meaning || r.mayRepeat(meaning) != want {
+			if meaning, mayRepeat := Classify(method, test.attempt.resp, test.attempt.err); meaning != test.meaning || mayRepeat != want {
 				t.Errorf("%s %s: meaning %d, want %d; may be repeated: %t", method, test.name, meaning, test.meaning, !want)
 			}
 		}
 	}
 	for code := 500; code <= 599; code++ {
-		if a := status(code); a.meaning() != transient {
+		if meaning, _ := Classify(http.MethodGet, status(code).resp, nil); meaning != Transient {
 			t.Errorf("status %d is not transient", code)
-		}
-	}
-}
-
-// waits is a range that contains a backoff.
-type waits struct{ least, most time.Duration }
-
-// try is an attempt of a call, and what the policy makes of it.
-type try struct {
-	Attempt
-	retried bool
-	waits   waits
-	tokens  int // left
-}
-
-// A walk's refusals are the scheduler's, and its failures cost a token each.
-func TestPolicyOfACallAndOfAWalk(t *testing.T) {
-	none, ms, second := waits{}, func(n int) waits { return waits{0, time.Duration(n) * time.Millisecond} }, time.Second
-	unsent := Attempt{Err: errReset, Unsent: true}
-	for name, test := range map[string]struct {
-		method string // WALK is a GET for a walk
-		tokens int    // at first
-		tries  []try
-	}{
-		"a success earns a token":          {"GET", 100, []try{{status(200), false, none, 101}}},
-		"a full bucket earns nothing":      {"GET", 500, []try{{status(200), false, none, 500}}},
-		"a success refunds its retries":    {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(502), true, ms(400), 490}, {status(200), false, none, 500}}},
-		"Max retries":                      {"GET", 500, []try{{status(500), true, ms(200), 495}, {status(500), true, ms(400), 490}, {status(500), true, ms(800), 485}, {status(500), false, none, 485}}},
-		"the last tokens":                  {"GET", 9, []try{{failure(errReset), true, ms(200), 4}, {failure(errReset), false, none, 4}}},
-		"a refusal costs nothing":          {"GET", 0, []try{{status(429), true, none, 0}, {status(429), true, none, 0}, {status(200), false, none, 1}}},
-		"a Retry-After is the scheduler's": {"GET", 500, []try{{status(403).after(5 * second), true, none, 500}, {status(503).after(15*second + 1), true, none, 500}}},
-		"a 500 may have one":               {"GET", 500, []try{{status(500).after(3 * second), true, waits{3 * second, 3300 * time.Millisecond}, 495}}},
-		"a write that failed earns no":     {"POST", 100, []try{{status(503).after(second), false, none, 100}}},
-		"a write without a connection":     {"POST", 500, []try{{unsent, true, ms(200), 495}, {status(200), false, none, 500}}},
-		"a write that was refused by pace": {"POST", 500, []try{{status(429), true, ms(200), 500}}},
-		"a walk's refusals, then a failure": {"WALK", 5, []try{
-			{status(429), true, none, 5}, {status(403).after(time.Hour), true, none, 5}, {status(429), true, none, 5},
-			{status(429), true, none, 5}, {status(500), true, ms(200), 4},
-		}},
-		"a walk's failure that names a wait": {"WALK", 5, []try{{status(502).after(10 * time.Minute), true, waits{usual.MaxWait, usual.MaxWait * 11 / 10}, 4}}},
-		"a walk's failures":                  {"WALK", 5, []try{{status(500), true, ms(200), 4}, {status(500), true, ms(400), 3}, {status(200), false, none, 5}}},
-		"a walk's failure that is for good":  {"WALK", 5, []try{{failure(tooLarge(1)), false, none, 5}}},
-	} {
-		p, r := &policy{logger: slog.New(slog.DiscardHandler), tokens: test.tokens}, &Record{Request: request(test.method)}
-		if test.method == "WALK" {
-			r.Method, r.Patient = http.MethodGet, true
-		}
-		for i, try := range test.tries {
-			r.begin()
-			r.Attempt = try.Attempt
-			retried := p.shouldRetry(context.WithValue(t.Context(), recordKey{}, r))
-			if retried != try.retried || r.wait < try.waits.least || r.wait > try.waits.most || p.tokens != try.tokens {
-				t.Errorf("%s, attempt %d: retried %v after %v, %d tokens left; want %+v", name, i+1, retried, r.wait, p.tokens, try)
-			}
-		}
-	}
-}
-
-func TestPolicyRetriesNothingOnceTheContextEnds(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	p := &policy{logger: slog.New(slog.DiscardHandler), tokens: budgetSize}
-	for name, test := range map[string]struct {
-		attempt Attempt
-		stopped error
-	}{
-		"a failure":                  {status(500), context.Canceled},
-		"a reset":                    {failure(errReset), context.Canceled},
-		"a conclusive response":      {status(404), nil},
-		"the end of the context":     {failure(context.Canceled), nil},
-		"a failure that is for good": {failure(tooLarge(1)), nil},
-	} {
-		r := &Record{Request: request(http.MethodGet), Attempt: test.attempt}
-		if p.shouldRetry(context.WithValue(ctx, recordKey{}, r)) || !errors.Is(r.Stopped, test.stopped) {
-			t.Errorf("%s: Stopped is %v", name, r.Stopped)
 		}
 	}
 }
 
 // Clients that were refused together must not come back together.
 func TestBackoffIsSpreadAtRandom(t *testing.T) {
-	for demanded, most := range map[time.Duration]time.Duration{0: usual.MinWait, 10 * time.Second: 11 * time.Second} {
+	for demanded, most := range map[time.Duration]time.Duration{0: minWait, 10 * time.Second: 11 * time.Second} {
 		shortest, longest := time.Duration(math.MaxInt64), time.Duration(0)
 		for range 200 {
-			wait := usual.backoff(demanded, 0)
+			wait := Backoff(minWait, maxWait, 0, status(500).after(demanded).resp)
 			shortest, longest = min(shortest, wait), max(longest, wait)
 		}
 		if shortest < demanded || longest > most || longest-shortest < (most-demanded)*9/10 {
@@ -158,12 +108,21 @@ func TestBackoffStaysWithinItsBounds(t *testing.T) {
 		wait := func(name string, least time.Duration) time.Duration {
 			return time.Duration(rapid.Int64Range(int64(least), math.MaxInt64).Draw(t, name))
 		}
-		retry := Retry{MinWait: wait("MinWait", 1)}
-		retry.MaxWait = wait("MaxWait", retry.MinWait)
+		least := wait("least", 1)
+		most := wait("most", least)
 		demanded := rapid.SampledFrom([]time.Duration{0, time.Second, math.MaxInt64}).Draw(t, "demanded")
-		got := retry.backoff(demanded, rapid.IntRange(0, 2000).Draw(t, "retries"))
-		if got < demanded || demanded == 0 && got > retry.MaxWait {
-			t.Fatalf("%+v: %v of %v", retry, got, demanded)
+		got := Backoff(least, most, rapid.IntRange(0, 2000).Draw(t, "retries"), status(500).after(demanded).resp)
+		if got < min(demanded, most) || demanded == 0 && got > most {
+			t.Fatalf("%v to %v: %v of %v", least, most, got, demanded)
 		}
 	})
+}
+
+func TestBudgetIsFullAtFirstAndNeverMoreThanThat(t *testing.T) {
+	var b Budget
+	for _, step := range []struct{ add, want int }{{0, 500}, {1, 500}, {-5, 495}, {-1, 494}, {5, 499}, {5, 500}, {-501, -1}, {2, 1}} {
+		if got := b.Add(step.add); got != step.want {
+			t.Errorf("%+v: %d tokens", step, got)
+		}
+	}
 }

@@ -11,17 +11,21 @@ import (
 // requests loses nothing. New entries shift the others back, so that some are read again:
 // those are dropped, if they are among the forty that were taken last. If a page has only
 // entries that were read before, the next page does not overlap it, so that the walk proceeds
-// faster than new entries appear. If three such pages in a row have the same entries, the
-// service ignores the offset, and the walk fails with [ErrIgnored]. The walk ends at an empty
-// page, after it was checked, as described at emptyPage.
+// faster than new entries appear; an entry that is removed just then costs another one. It skips
+// as many entries as the longest page so far had: the service may have pages of fewer than ten. If
+// two such pages in a row have the same entries, a page from ten entries further on is requested,
+// whose entries are not used. If it has the same entries, too, the service ignores the offset, and
+// the walk fails with [ErrIgnored]. The walk ends at an empty page, after it was checked, as described at
+// emptyPage.
 type Offset[V any] struct {
-	position *Position // after the entries taken
-	pageSize int
+	position *Position  // after the entries taken
+	pageSize int        // the most entries of a page
+	longest  int        // entries of the longest page
 	next     Position   // after those of the last page
 	ready    []Entry[V] // of the last page, not taken
 	empty    emptyPage  // what is known of the last page, if that was empty
 	isLast   bool       // the last page had room for more, and showed none
-	repeated []string   // the keys of the last page, if they were all known
+	repeated []Entry[V] // the last page, if all of it was known
 	repeats  int        // how often in a row that page came
 	ended    bool
 	failed   error
@@ -65,6 +69,8 @@ func (w *Offset[V]) Next() (Request, bool) {
 	r := Request{From: w.next.At, Pause: w.empty == emptyOnce}
 	if w.isCheck() {
 		r.From = max(0, r.From-int64(w.pageSize))
+	} else if w.isProbe() {
+		r.From += int64(w.pageSize)
 	}
 	return r, len(w.ready) == 0 && w.failed == nil && !w.ended
 }
@@ -72,21 +78,29 @@ func (w *Offset[V]) Next() (Request, bool) {
 // isCheck reports whether the next request checks that the known entries are shown.
 func (w *Offset[V]) isCheck() bool { return w.empty == emptyOnce && len(w.next.Seen) > 0 }
 
+// isProbe reports whether the next request only checks that the offset is not ignored.
+func (w *Offset[V]) isProbe() bool { return w.repeats == maxRepeats-1 }
+
 // Learn processes the outcome of a request.
 func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
 	if w.failed = failed; failed != nil {
 		return
 	}
-	hasRoom := len(page) < w.pageSize
+	w.longest = min(max(w.longest, len(page)), w.pageSize)
 	page = sortPage(page)
 	fresh := slices.DeleteFunc(slices.Clone(page), func(e Entry[V]) bool { return slices.Contains(w.next.Seen, e.key()) })
 	switch {
-	case w.isCheck() && len(fresh) == len(page):
+	case w.isProbe():
+		w.repeats = 0
+		if slices.EqualFunc(page, w.repeated, Entry[V].isSame) {
+			w.failed = ErrIgnored
+		}
+	case w.isCheck() && len(page) == 0:
 		w.failed = ErrEmptied
-	case w.isCheck():
+	case w.isCheck() && len(fresh) < len(page): // if it shows only new entries, these are read
 		w.empty = knownShown
 	case len(page) > 0:
-		w.add(r, page, fresh, hasRoom)
+		w.add(r, page, fresh)
 	case w.isLast || w.empty != notEmpty:
 		w.ended = true
 	default:
@@ -95,22 +109,15 @@ func (w *Offset[V]) Learn(r Request, page []Entry[V], failed error) {
 }
 
 // add makes the fresh entries of a page ready, and moves to the next page.
-func (w *Offset[V]) add(r Request, page, fresh []Entry[V], hasRoom bool) {
-	w.ready, w.empty, w.isLast = fresh, notEmpty, hasRoom && len(fresh) == 0
+func (w *Offset[V]) add(r Request, page, fresh []Entry[V]) {
+	w.ready, w.empty, w.isLast = fresh, notEmpty, len(fresh) == 0 && len(page) < w.longest
 	if len(fresh) > 0 {
-		w.next.At = r.From + max(1, int64(len(page))-1)
-		w.repeated = nil
+		w.next.At, w.repeated = r.From+max(1, int64(len(page))-1), nil
 		return
 	}
-	w.next.At = r.From + int64(w.pageSize)
-	var keys []string
-	for _, e := range page {
-		keys = append(keys, e.key())
+	w.next.At = r.From + int64(w.longest)
+	if !slices.EqualFunc(page, w.repeated, Entry[V].isSame) {
+		w.repeated, w.repeats = page, 0
 	}
-	if !slices.Equal(keys, w.repeated) {
-		w.repeated, w.repeats = keys, 0
-	}
-	if w.repeats++; w.repeats == maxRepeats {
-		w.failed = ErrIgnored
-	}
+	w.repeats++
 }

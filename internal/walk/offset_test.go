@@ -70,6 +70,32 @@ func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
 	}
 }
 
+// Between two pages of five so many entries arrive that a page shows only known ones.
+func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
+	for size := 1; size <= 10; size++ {
+		w, n, got := &world{pageSize: size}, 0, map[uint64]bool{}
+		for i := range uint64(60) {
+			w.add(1_000_000-int64(i), 60-i)
+		}
+		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []Entry[uint64] {
+			if n++; n == 2 {
+				w.arrive(max(1, size-1))
+			} else if n < 6 {
+				w.arrive(size)
+			}
+			return w.from(at)
+		})
+		for e, ok := c.take(); ok && e.Err == nil; e, ok = c.take() {
+			got[e.Value] = true
+		}
+		for id := range uint64(60) {
+			if !got[id+1] {
+				t.Errorf("pages of %d: entry %d was missed", size, id+1)
+			}
+		}
+	}
+}
+
 // arrive puts n entries at the top of a listing.
 func (w *world) arrive(n int) {
 	for range n {

@@ -23,9 +23,17 @@ import (
 // A page requested from T whose earliest start is L proves that it holds every entry that
 // starts after L and before T. The listing may have more entries that start at L, so the next
 // request is from L + 1 ms, and the entries seen before are dropped. If that page shows
-// nothing that starts before L, the request after it is from L. If all entries of a full page
-// start at L, the listing cannot show whether there are more of them, and after these entries
-// Take returns an entry with Ties.
+// nothing that starts before L, the request after it is from L. If the newest entry of the page
+// starts before the segment does, the page proves that the segment has no entries, nor has any
+// other down to that entry's.
+//
+// If all entries of a full page start at L, the listing cannot show whether there are more of
+// them, and after these entries Take returns an entry with Ties. A page is full if it has as many
+// entries as the longest one so far, or ten. While all entries so far start at L, that is decided
+// by the page from L: if it shows older entries, the page before it was full.
+//
+// If a page shows an entry that starts when it was requested from, the service includes that
+// instant, and the page is requested again from one millisecond earlier.
 //
 // A segment ends when a page shows an entry that starts before its low; the low of the oldest
 // segment is the since of [NewTime]. A segment also ends at an empty page, after it was
@@ -33,12 +41,13 @@ import (
 type Time[V any] struct {
 	segments []*segment[V] // newest first
 	position *Position     // after the entries taken
-	known    Position      // an entry that the listing has shown: the last one taken with a start, or else the one given to NewTime
-	pageSize int
-	ahead    int // entries that may be ready
-	ready    int // entries that are
-	inFlight int // requests
-	pages    int // that have come
+	known    Position      // the entry whose page is requested to check an empty page: the last one taken with a start, or else the one given to NewTime
+	bound    int64         // from the latest instant of a page to its From: 1, or 0 if the service includes From
+	pageSize int           // the most entries of a page
+	ahead    int           // entries that may be ready
+	ready    int           // entries that are
+	inFlight int           // requests
+	pages    int           // that have come
 }
 
 // segment is a range of instants, and what was read of it.
@@ -49,7 +58,7 @@ type segment[V any] struct {
 	isSent    bool       // a request for it is in flight
 	sent      Request    // that request
 	empty     emptyPage  // what is known of its last page, if that was empty
-	isLast    bool       // its last page had room for older entries, and showed none
+	doubt     int        // entries of its last page, if all start at high + 1, and the next page decides whether it was full
 	failed    error      // of its request
 }
 
@@ -64,7 +73,7 @@ const (
 // after an entry, known can be an entry that the listing has shown before; otherwise it is
 // zero.
 func NewTime[V any](since int64, position *Position, known Position, requests, pageSize int) *Time[V] {
-	w := &Time[V]{position: position, known: known, pageSize: pageSize, ahead: lookAhead * pageSize * requests}
+	w := &Time[V]{position: position, known: known, bound: 1, pageSize: pageSize, ahead: lookAhead * pageSize * requests}
 	if len(position.Seen) > 0 {
 		w.known = *position
 	}
@@ -85,10 +94,12 @@ func (w *Time[V]) dropTaken() {
 	w.segments = slices.DeleteFunc(w.segments, func(s *segment[V]) bool { return len(s.ready) == 0 && s.low > s.high })
 }
 
-// Next returns the page that is needed soonest: that of the latest instant. No page older than
-// that of a failed request is requested. If many entries are ready, only the page that Take
-// waits for is requested. At first one request may be in flight, and one more for each page
-// that has arrived, so that a short walk sends few requests that it does not need.
+// Next returns the page that is needed soonest: that of the latest instant. If each segment has
+// a request in flight, the longest one is cut, and the page is that of its lower part. No page
+// older than that of a failed request is requested. If many entries are ready, this is done only
+// while Take waits for the first segment: that one is read, or cut while it has a request in
+// flight. At first one request may be in flight, and one more for each page that has arrived, so
+// that a short walk sends few requests that it does not need.
 func (w *Time[V]) Next() (Request, bool) {
 	if w.inFlight > w.pages {
 		return Request{}, false
@@ -114,10 +125,13 @@ func (w *Time[V]) Next() (Request, bool) {
 	if next == nil {
 		return Request{}, false
 	}
-	next.isSent, next.sent = true, Request{From: next.high + 1, Pause: next.empty == emptyOnce}
+	latest := next.high
 	if w.isCheck(next) {
-		next.sent.From = w.known.At + 1
+		latest = w.known.At
+	} else if next.empty == emptyTwice {
+		latest = next.low - 1
 	}
+	next.isSent, next.sent = true, Request{From: latest + w.bound, Pause: next.empty == emptyOnce}
 	w.inFlight++
 	return next.sent, true
 }
@@ -137,7 +151,7 @@ func (w *Time[V]) cut(s *segment[V]) *segment[V] {
 // expected returns for how many pages a segment is expected to have entries, at most twice
 // stride, or 0 if that is not known.
 func (s *segment[V]) expected() float64 {
-	if s.span == 0 || s.empty != notEmpty || s.isLast {
+	if s.span == 0 || s.empty != notEmpty || s.doubt > 0 {
 		return 0
 	}
 	return min((float64(s.high)-float64(s.low))/s.span, 2*stride)
@@ -155,82 +169,93 @@ func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
 		return
 	}
 	w.pages++
-	isFull := len(page) >= w.pageSize
-	page = slices.DeleteFunc(sortPage(page), func(e Entry[V]) bool { return e.Start >= r.From }) // a service may include them
+	rows := min(len(page), w.pageSize)
+	page = sortPage(page)
+	if shown := &w.position.Shown; rows > 0 {
+		shown.Longest = max(shown.Longest, rows)
+		shown.Newest = max(shown.Newest, page[0].Start)
+		shown.Oldest = min(cmp.Or(shown.Oldest, page[0].Start), page[len(page)-1].Start)
+	}
 	switch {
+	case w.isCheck(s) && slices.ContainsFunc(page, func(e Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }):
+		s.empty = knownShown
 	case w.isCheck(s):
-		w.confirm(s, page)
-	case len(page) > 0:
-		w.join(i, page[0].Start)
-		w.add(s, page, isFull)
-	default:
+		s.failed = ErrEmptied
+	case rows == 0 || s.empty == emptyTwice:
 		w.join(i, math.MinInt64)
 		w.learnEmpty(s)
+	case page[0].Start > s.high: // the service includes the instant that the page was requested from
+		w.bound = 0
+	default:
+		w.join(i, page[0].Start)
+		w.add(s, page, rows)
 	}
 	w.dropTaken()
 }
 
 // join joins a segment with those below it that have no entries, if a page proves that they
-// have none: its newest entry is older than the segment.
+// have none: nothing starts between the page's newest entry and the segment's upper end. The
+// segment takes over those below it, down to the one of that entry.
 func (w *Time[V]) join(i int, newest int64) {
-	s, below := w.segments[i], w.segments[i+1:]
-	n := 0
-	for n < len(below) && len(below[n].ready) == 0 && newest < s.low {
-		s.low = below[n].low
-		n++
+	s := w.segments[i]
+	for i+1 < len(w.segments) && len(w.segments[i+1].ready) == 0 && newest < s.low {
+		s.low = w.segments[i+1].low
+		w.segments = slices.Delete(w.segments, i+1, i+2)
 	}
-	w.segments = slices.Delete(w.segments, i+1, i+1+n)
 }
 
 // learnEmpty processes an empty page of a segment, as described at [emptyPage].
 func (w *Time[V]) learnEmpty(s *segment[V]) {
-	isOlderKnown := s != w.segments[len(w.segments)-1] || len(w.known.Seen) > 0 && w.known.At <= s.high
+	shown := w.position.Shown
+	isOlderShown := shown.Longest > 0 && shown.Oldest <= s.high || len(w.known.Seen) > 0 && w.known.At <= s.high
+	hadRoom := s.doubt > 0 && s.doubt < shown.Longest // its last page, which showed no older entry
 	switch {
-	case s.empty == notEmpty && (isOlderKnown || !s.isLast):
+	case s.empty == notEmpty && (isOlderShown || !hadRoom):
 		s.empty = emptyOnce
-	case isOlderKnown:
+	case isOlderShown:
 		s.failed = ErrEmptied
+	case s.empty != emptyTwice && s.low > 1:
+		s.empty = emptyTwice
 	default:
 		s.high = s.low - 1
-	}
-}
-
-// confirm processes the page of the known entry.
-func (w *Time[V]) confirm(s *segment[V], page []Entry[V]) {
-	if slices.ContainsFunc(page, func(e Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }) {
-		s.empty = knownShown
-	} else {
-		s.failed = ErrEmptied
 	}
 }
 
 // add adds the entries of a page to a segment, and lowers its upper end to the last instant
 // of the page.
-func (w *Time[V]) add(s *segment[V], page []Entry[V], isFull bool) {
+func (w *Time[V]) add(s *segment[V], page []Entry[V], rows int) {
+	shown := w.position.Shown
+	if s.doubt > 0 && s.doubt >= shown.Longest { // there are older entries, so that the page was full
+		w.push(s, Entry[V]{Start: s.high + 1, Ties: s.doubt})
+	}
 	fresh := slices.DeleteFunc(slices.Clone(page), func(e Entry[V]) bool {
 		isTaken := e.Start == w.position.At && slices.Contains(w.position.Seen, e.ID)
 		return e.Start < s.low || e.Start == s.high && (isTaken || slices.ContainsFunc(s.ready, e.isSame))
 	})
-	s.ready = append(s.ready, fresh...)
-	w.ready += len(fresh)
+	w.push(s, fresh...)
 	if len(fresh) > 2 { // else most of the page is of another segment
-		s.measure(fresh[0].Start, page, w.pageSize)
+		s.measure(fresh[0].Start, page, shown.Longest)
 	}
 	newest, oldest := page[0].Start, page[len(page)-1].Start
-	isTie := isFull && newest == oldest && oldest >= s.low
-	if isTie {
-		s.ready = append(s.ready, Entry[V]{Start: oldest, Ties: len(page)})
-		w.ready++
-	}
-	s.empty, s.isLast = notEmpty, oldest == s.high && !isFull
+	isFull := rows == w.pageSize || rows >= shown.Longest && shown.Oldest < shown.Newest
+	s.empty, s.doubt = notEmpty, 0
 	switch {
-	case oldest < s.low || !slices.ContainsFunc(page, func(e Entry[V]) bool { return !e.Unplaced }):
+	case oldest < s.low:
 		s.high = s.low - 1
-	case isTie || oldest == s.high: // nothing older came
+	case isFull && newest == oldest:
+		w.push(s, Entry[V]{Start: oldest, Ties: len(page)})
 		s.high = oldest - 1
+	case oldest == s.high: // nothing older came
+		s.high, s.doubt = oldest-1, len(page)
 	default:
 		s.high = oldest
 	}
+}
+
+// push makes entries of a segment ready.
+func (w *Time[V]) push(s *segment[V], entries ...Entry[V]) {
+	s.ready = append(s.ready, entries...)
+	w.ready += len(entries)
 }
 
 // measure updates the segment's span from a page whose newest fresh entry starts at newest. From
@@ -261,14 +286,13 @@ func (w *Time[V]) Take() (e Entry[V], ok bool) {
 	w.dropTaken()
 	switch {
 	case e.Ties > 0: // the instant is read as far as the listing shows it
-		*w.position = Position{At: e.Start, Seen: w.position.Seen, Tied: true}
-		return e, true
+		w.position.At, w.position.Tied = e.Start, true
 	case e.Start < w.position.At:
-		*w.position = Position{At: e.Start, Seen: []string{e.ID}}
+		w.position.At, w.position.Seen, w.position.Tied = e.Start, []string{e.ID}, false
 	default:
 		w.position.Seen = append(w.position.Seen, e.ID)
 	}
-	if !e.Unplaced {
+	if e.Ties == 0 && !e.NoStart {
 		w.known = Position{At: e.Start, Seen: []string{e.ID}}
 	}
 	return e, true

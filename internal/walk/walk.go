@@ -34,12 +34,13 @@ const Latest = 1<<63 - 2
 
 // Entry is one entry of a listing, or an error in its position.
 type Entry[V any] struct {
-	Value    V
-	Start    int64  // epoch milliseconds
-	Unplaced bool   // it has no start of its own; Start is the newest start of its page
-	ID       string // empty if the error is not that of an entry
-	Err      error  // why the entry or a page cannot be read
-	Ties     int    // not 0 if this many entries with that start fill a page, so that the listing cannot show whether there are more
+	Value   V
+	JSON    []byte // as received
+	Start   int64  // epoch milliseconds
+	NoStart bool   // it has no start of its own; Start is the newest start of its page
+	ID      string // empty if the error is not that of an entry
+	Err     error  // why the entry or a page cannot be read
+	Ties    int    // not 0 if this many entries with that start fill a page, so that the listing cannot show whether there are more
 }
 
 // Position is a position in a listing, after the entry that was taken last.
@@ -47,6 +48,15 @@ type Position struct {
 	At   int64    `json:"at"`             // in a Time walk the start of that entry; in an Offset walk the offset of the page to request next
 	Seen []string `json:"seen,omitempty"` // the entries that a walk from there reads again: their ids, and in an Offset walk their starts, too
 	Tied bool     `json:"tied,omitzero"`  // in a Time walk: all entries of a page start at At, and those that the listing shows were taken
+
+	// Shown is what the listing has shown, also below the position. It is not saved.
+	Shown Shown `json:"-"`
+}
+
+// Shown is what a listing has shown to the Time walks of one pager or follower.
+type Shown struct {
+	Newest, Oldest int64 // starts of entries, zero before there is one
+	Longest        int   // entries of the longest page, at most ten: a full page has as many
 }
 
 // Errors that end a walk.
@@ -56,26 +66,27 @@ var (
 )
 
 // emptyPage is the state of the check whether an empty page is the end of the listing. A
-// service may also show an empty page by mistake, or for a while. The page is the end at once
-// if the page before it had room for older entries and showed none, unless an older entry is
-// known. Otherwise a request follows after a pause:
+// service may also show an empty page by mistake, for a while, or because it filters a page after
+// it has limited it. Therefore, after a pause,
 //
-//	if no entry is known, the empty page is requested again
-//	if an entry is known, the page of that entry is requested
-//	    if it shows the entry, the empty page is requested again
-//	    if it does not, the walk fails with ErrEmptied
+//  1. if an entry is known, its page is requested. If it lacks that entry, the walk fails with
+//     ErrEmptied. So a walk that knows an entry does not end while every page is empty.
+//  2. The empty page is requested again.
+//  3. By time, if it is empty again and the walk has a since, the page below since is requested.
 //
-// If the empty page is empty again, it is the end, or ErrEmptied if an older entry is known.
+// The empty page is the end if the listing has never shown an older entry: not in step 3, not
+// to this walk, which may have read ahead below the page, and not to an earlier walk of the
+// same pager or follower. Otherwise the walk fails with ErrEmptied.
 //
 // An entry is known if this walk has yielded it, or if the caller names it: from a cursor, or
-// from an earlier poll of a follower. Because the page of that entry is requested in between,
-// a walk that knows an entry does not end while the service shows every page empty.
+// from an earlier poll of a follower. An Offset walk sees no older entries.
 type emptyPage int
 
 const (
 	notEmpty emptyPage = iota
 	emptyOnce
 	knownShown // the page of the known entry was requested, and shows that entry
+	emptyTwice // in a Time walk
 )
 
 func (e Entry[V]) isSame(other Entry[V]) bool { return e.ID == other.ID && e.Start == other.Start }

@@ -2,27 +2,40 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 )
 
-// writeLink notes of a write whether it left. Reads pass.
-type writeLink struct{ next http.RoundTripper }
+// Once is a RoundTripper that sends a write, which is any request but a GET, to a [Wire] that
+// lets it leave once, and whose error is an [*UnsentError] if it certainly did not leave.
+type Once struct{ Next http.RoundTripper }
 
-func (l writeLink) RoundTrip(req *http.Request) (*http.Response, error) {
-	r := recordOf(req)
-	if r.isRead() {
-		return l.next.RoundTrip(req)
+// UnsentError is the error of a write that certainly did not leave, for want of a connection.
+type UnsentError struct{ Err error }
+
+func (e *UnsentError) Error() string { return e.Err.Error() }
+
+func (e *UnsentError) Unwrap() error { return e.Err }
+
+// RoundTrip sends a request. Reads pass.
+func (o Once) RoundTrip(req *http.Request) (*http.Response, error) {
+	if isRead(req.Method) {
+		return o.Next.RoundTrip(req)
 	}
 	w := new(write)
-	resp, err := l.next.RoundTrip(req.WithContext(w.context(req.Context())))
-	if err != nil {
-		r.Unsent = w.isUnsent()
+	resp, err := o.Next.RoundTrip(req.WithContext(w.context(req.Context())))
+	// A RoundTripper of the caller's may trace nothing at all: that no connection was found
+	// proves nothing unless one was looked for.
+	if err != nil && w.wanted.Load() && !w.found.Load() {
+		err = &UnsentError{err}
 	}
 	return resp, err
 }
+
+func isRead(method string) bool { return method == http.MethodGet || method == "" }
 
 // write is one attempt of a write on its way through wrappers and [Wire].
 type write struct {
@@ -40,22 +53,17 @@ func (w *write) context(ctx context.Context) context.Context {
 	})
 }
 
-// isUnsent reports whether the request certainly did not leave, for want of a
-// connection. A RoundTripper of the caller's may trace nothing at all: that no
-// connection was found proves nothing unless one was looked for.
-func (w *write) isUnsent() bool { return w.wanted.Load() && !w.found.Load() }
-
 // statusClientClosed is the status with which nginx notes a client that did not wait.
 const statusClientClosed = 499
 
-// MayHaveTakenEffect reports whether the call is a write that may have taken effect, although
-// no response confirms it. A write has not taken effect if nothing was sent, or if the status
-// is 4xx. The statuses 408 and 499 are exceptions: they mean that a server or proxy stopped
+// MayHaveTakenEffect reports whether a call that ended so is a write that may have taken effect,
+// although no response confirms it. A write has not taken effect if nothing was sent, or if the
+// status is 4xx. The statuses 408 and 499 are exceptions: they mean that a server or proxy stopped
 // waiting.
-func (r *Record) MayHaveTakenEffect() bool {
-	isUnsent := r.Attempts() == 0 || r.Status == 0 && r.Unsent
-	isRejected := r.Status >= 400 && r.Status <= 499 && r.Status != http.StatusRequestTimeout && r.Status != statusClientClosed
-	return !r.isRead() && !isUnsent && !isRejected
+func MayHaveTakenEffect(method string, attempts, status int, err error) bool {
+	_, isUnsent := errors.AsType[*UnsentError](err)
+	isRejected := status >= 400 && status <= 499 && status != http.StatusRequestTimeout && status != statusClientClosed
+	return !isRead(method) && attempts > 0 && !isUnsent && !isRejected
 }
 
 // Wire sends requests, reads and writes through a RoundTripper of each. It is the
@@ -82,6 +90,9 @@ func NewWire(callers http.RoundTripper) *Wire {
 	// whether it arrived. On a connection of its own it cannot.
 	writes := reads.Clone()
 	writes.DisableKeepAlives = true
+	if writes.TLSNextProto["h2"] != nil { // by http2.ConfigureTransports: it would share the connections of the reads
+		writes.TLSNextProto, writes.ForceAttemptHTTP2 = nil, true
+	}
 	w := &Wire{reads: reads, writes: writes, owned: []*http.Transport{writes}}
 	if callers == nil {
 		own := reads.Clone()
@@ -102,7 +113,7 @@ func (w *Wire) CloseIdle() {
 // RoundTrip sends a request. One attempt of a write is sent once, whatever a
 // wrapper does: it must not reach the service twice.
 func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodGet || req.Method == "" {
+	if isRead(req.Method) {
 		return w.reads.RoundTrip(req)
 	}
 	if problem := mayWrite(req); problem != "" {
@@ -138,4 +149,13 @@ func unrepeatable(req *http.Request) *http.Request {
 	once.Header.Del("Idempotency-Key")
 	once.Header.Del("X-Idempotency-Key")
 	return once
+}
+
+// Header returns a function that sets the headers of a request. It keeps the key in its closure,
+// where fmt does not print it.
+func Header(apiKey, userAgent string) func(http.Header) {
+	return func(h http.Header) {
+		values := []string{apiKey, userAgent, "application/json", "application/json"}
+		h["X-Api-Key"], h["User-Agent"], h["Content-Type"], h["Accept"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
+	}
 }

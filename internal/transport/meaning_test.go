@@ -1,62 +1,15 @@
 package transport
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
-
-// The wait ends with the context, and is logged after five seconds and once a minute, for all
-// pages together; then that it is over.
-func TestALongWaitIsLoggedOnceAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		accept := time.Now().Add(10 * time.Minute)
-		c := newClient(func(*http.Request) (*http.Response, error) {
-			if time.Now().Before(accept) {
-				return respond(http.StatusTooManyRequests), nil
-			}
-			return respond(http.StatusOK), nil
-		}, slog.New(slog.NewTextHandler(&log, nil)))
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-		defer cancel()
-		requestPages(ctx, c, 10, func(r *Record) {
-			if !errors.Is(r.Stopped, context.DeadlineExceeded) {
-				t.Errorf("status %d, stopped by %v", r.Status, r.Stopped)
-			}
-		})
-		if n := strings.Count(log.String(), "level=WARN"); n < 3 || n > 4 || strings.Contains(log.String(), "level=INFO") {
-			t.Errorf("%d lines in three minutes:\n%s", n, log.String())
-		}
-		requestPages(t.Context(), c, 10, func(*Record) {})
-		if n := strings.Count(log.String(), "level=INFO"); n != 1 || time.Since(accept) > time.Minute {
-			t.Errorf("accepted %v late:\n%s", time.Since(accept), log.String())
-		}
-	})
-}
-
-// requestPages requests so many pages of one listing at once.
-func requestPages(ctx context.Context, c *Client, n int, check func(*Record)) {
-	var pages sync.WaitGroup
-	for range n {
-		pages.Go(func() {
-			page := request(http.MethodGet)
-			page.Priority, page.Patient = pace.Walk, true
-			check(c.Do(ctx, page))
-		})
-	}
-	pages.Wait()
-}
 
 // Either clock may be wrong, the service's or this machine's: the shorter of the two
 // readings counts, and never less than nothing.
@@ -79,7 +32,7 @@ func TestARetryAfterIsReadInEachFormThatHasOneMeaning(t *testing.T) {
 			{in(4 * s), in(0), 4 * s}, {in(time.Hour + 4*s), in(time.Hour), 4 * s}, {in(4*s - time.Hour), in(-time.Hour), 0},
 			{in(4 * s), "Thu, 01 Jan 1970 00:00:00 GMT", 4 * s}, {in(4 * s), in(time.Minute), 0},
 		} {
-			got := retryAfter(http.Header{"Retry-After": {test.text}, "Date": {test.date}})
+			got := RetryAfter(http.Header{"Retry-After": {test.text}, "Date": {test.date}})
 			if got = min(got, centuries); got != test.want {
 				t.Errorf("%q, Date %q: %v, want %v", test.text, test.date, got, test.want)
 			}
@@ -94,13 +47,12 @@ func FuzzAWaitIsNeverNegative(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, date string) {
 		header := http.Header{"Retry-After": {text}, "Date": {date}, "Ratelimit-Remaining": {date}, "Ratelimit-Reset": {text}}
 		wait, ok := parseWait(text, header)
-		later := retryAfter(header) // of a date it is a moment less
+		later := RetryAfter(header) // of a date it is a moment less
 		if wait < 0 || !ok && wait > 0 || later < 0 || (wait-later).Abs() > time.Minute {
 			t.Errorf("%v, %v", wait, ok)
 		}
-		r := Record{Attempt: Attempt{Header: header, RetryAfter: wait}}
 		for _, isRefusal := range []bool{false, true} {
-			if hold := r.hold(isRefusal); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
+			if hold := hold(header, isRefusal); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
 				t.Errorf("%+v", hold)
 			}
 		}
@@ -164,11 +116,11 @@ func TestAResponseHoldsItsRoute(t *testing.T) {
 		"a reset in a day, and it is refused":     {"0", "86400", 0, true, pace.Hold{Route: time.Hour, Walks: time.Hour}},
 		"one in a day beside a short Retry-After": {"0", "86400", 9 * s, true, pace.Hold{Route: 9 * s, Walks: 9 * s}},
 	} {
-		r := Record{Attempt: Attempt{RetryAfter: test.retryAfter, Header: http.Header{}}}
+		header := http.Header{"Retry-After": {test.retryAfter.String()}}
 		if test.remaining != "" {
-			r.Header = http.Header{"Ratelimit-Limit": {"60"}, "Ratelimit-Remaining": {test.remaining}, "Ratelimit-Reset": {test.reset}}
+			header["Ratelimit-Limit"], header["Ratelimit-Remaining"], header["Ratelimit-Reset"] = []string{"60"}, []string{test.remaining}, []string{test.reset}
 		}
-		if got := r.hold(test.refused); got != test.want {
+		if got := hold(header, test.refused); got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}

@@ -3,13 +3,14 @@ package transport
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,8 +26,13 @@ func body(status int, text io.Reader, length int64, encoding string) tripFunc {
 }
 
 // takeBody makes an attempt with a limit of the body.
-func takeBody(t *testing.T, send tripFunc, limit int64) (*Record, error) {
-	return pass(t.Context(), attemptLink{send, Header("the-key", "agent"), time.Minute, limit, slog.New(slog.DiscardHandler)}, http.MethodGet)
+func takeBody(t *testing.T, send tripFunc, limit int64) (*http.Response, *Body, error) {
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://game.test/", nil)
+	resp, err := Whole{Next: send, Timeout: time.Minute, MaxBytes: limit}.RoundTrip(req)
+	if err != nil {
+		return &http.Response{}, new(Body), err
+	}
+	return resp, resp.Body.(*Body), nil
 }
 
 func packed(text string) string {
@@ -58,12 +64,14 @@ func TestBodyIsDecodedOnceByItsContentEncoding(t *testing.T) {
 		{"cut gzip", 200, packed(`[1]`)[:15], "gzip", "", io.ErrUnexpectedEOF},
 		{"as long as the limit", 200, strings.Repeat(" ", limit), "", strings.Repeat(" ", limit), nil},
 		{"too large once decoded", 200, packed(strings.Repeat(" ", limit+1)), "gzip", "", ErrTooLarge},
-		{"a page", 200, packed("<html>"), "gzip", "<html>", ErrHTML},
 		{"an error in gzip", 500, packed(`{"a":1}`), "gzip", `{"a":1}`, nil},
 		{"an error in brotli", 500, "\x0b\x01", "br", "", nil},
 	} {
-		r, err := takeBody(t, body(test.status, strings.NewReader(test.body), -1, test.encoding), limit)
-		if diff := cmp.Diff(test.want, string(r.Body)); diff != "" || !errors.Is(err, test.err) || test.err == nil && r.Status != test.status {
+		resp, body, err := takeBody(t, body(test.status, strings.NewReader(test.body), -1, test.encoding), limit)
+		if err == nil {
+			err = body.Err
+		}
+		if diff := cmp.Diff(test.want, string(body.Bytes)); diff != "" || !errors.Is(err, test.err) || test.err == nil && resp.StatusCode != test.status {
 			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
 		}
 		if err != nil && test.err == ErrEncoding && !strings.Contains(err.Error(), test.encoding) {
@@ -86,26 +94,56 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestBodyIsReadUpToTheLimit(t *testing.T) {
 	for name, length := range map[string]int64{"announced": 21, "not announced": -1} {
 		source := new(endless)
-		r, err := takeBody(t, body(200, source, length, ""), 20)
-		if !errors.Is(err, ErrTooLarge) || r.Status != 0 || length > 0 && source.bytes > 0 || source.bytes > 1<<10 {
+		_, _, err := takeBody(t, body(200, source, length, ""), 20)
+		if !errors.Is(err, ErrTooLarge) || length > 0 && source.bytes > 0 || source.bytes > 1<<10 {
 			t.Errorf("%s: %d bytes were read, %v", name, source.bytes, err)
 		}
 	}
 	cut := io.MultiReader(strings.NewReader(`{"a`), iotest.ErrReader(io.ErrUnexpectedEOF)) // the status of an error matters more
-	if r, err := takeBody(t, body(500, cut, -1, ""), 20); err != nil || string(r.Body) != `{"a` || !r.Truncated || r.Status != 500 {
-		t.Errorf("%q, truncated %v, %v", r.Body, r.Truncated, err)
+	if resp, body, err := takeBody(t, body(500, cut, -1, ""), 20); err != nil || string(body.Bytes) != `{"a` || !body.Cut || resp.StatusCode != 500 {
+		t.Errorf("%q, cut %v, %v", body.Bytes, body.Cut, err)
 	}
 	source := new(endless)
-	if r, err := takeBody(t, body(500, source, -1, ""), 1<<40); err != nil || len(r.Body) != 1<<20 || !r.Truncated || source.bytes > 2<<20 {
+	if _, body, err := takeBody(t, body(500, source, -1, ""), 1<<40); err != nil || len(body.Bytes) != 1<<20 || !body.Cut || source.bytes > 2<<20 {
 		t.Errorf("of an error status %d bytes were read, %v", source.bytes, err)
 	}
 }
 
 func TestBodyOrResponseThatIsNilDoesNotPanic(t *testing.T) {
-	if r, err := takeBody(t, func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 204}, nil }, 20); err != nil || r.Status != 204 {
-		t.Errorf("status %d, %v", r.Status, err)
+	if resp, _, err := takeBody(t, func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 204}, nil }, 20); err != nil || resp.StatusCode != 204 {
+		t.Errorf("status %d, %v", resp.StatusCode, err)
 	}
-	if _, err := takeBody(t, func(*http.Request) (*http.Response, error) { return nil, nil }, 20); err == nil {
+	if _, _, err := takeBody(t, func(*http.Request) (*http.Response, error) { return nil, nil }, 20); err == nil {
 		t.Error("neither a response nor an error is an error")
+	}
+}
+
+// Not every RoundTripper returns the error of the context.
+func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit, end time.Duration
+		is, isNot  error
+	}{
+		"the time limit": {time.Second, time.Minute, context.DeadlineExceeded, context.Canceled},
+		"the context":    {time.Minute, time.Second, context.Canceled, context.DeadlineExceeded},
+		"neither":        {time.Minute, time.Hour, errReset, context.Canceled},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(test.end, cancel)
+			hangs := tripFunc(func(req *http.Request) (*http.Response, error) {
+				select {
+				case <-req.Context().Done():
+				case <-time.After(30 * time.Second):
+				}
+				return nil, errReset
+			})
+			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://game.test/", nil)
+			_, err := Whole{Next: hangs, Timeout: test.limit, SetBy: "test", MaxBytes: 1000}.RoundTrip(req)
+			timeout, isTimeout := errors.AsType[*TimeoutError](err)
+			if !errors.Is(err, test.is) || errors.Is(err, test.isNot) || isTimeout != (test.limit == time.Second) || isTimeout && timeout.SetBy != "test" {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }

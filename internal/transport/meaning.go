@@ -2,110 +2,106 @@ package transport
 
 import (
 	"cmp"
-	"context"
+	"crypto/tls"
 	"errors"
-	"log/slog"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// paceLink waits before a retry and until the scheduler lets the request go, and
-// reports its outcome to the scheduler.
-type paceLink struct {
-	next      http.RoundTripper
-	scheduler *pace.Scheduler
-	logger    *slog.Logger
-	warned    atomic.Int64 // when a long wait was logged, unless a request was accepted since
+// Meaning is what an attempt shows, whether it was a read or a write.
+type Meaning int
+
+const (
+	Conclusive Meaning = iota // a response that another attempt would not change
+	Refused                   // the service refuses the request because of the pace
+	Transient                 // a failure that another attempt may not meet
+	Permanent                 // a failure that every attempt would meet
+)
+
+// Classify returns what an attempt means, and whether its request may be sent again. A write may be
+// only if the attempt had no effect. With both a response and an error, the response was received
+// and cannot be used.
+func Classify(method string, resp *http.Response, err error) (meaning Meaning, mayRepeat bool) {
+	switch _, isUnsent := errors.AsType[*UnsentError](err); {
+	case err != nil && isPermanent(err):
+		return Permanent, false
+	case err != nil && (resp == nil || isDamaged(err)):
+		return Transient, isRead(method) || isUnsent
+	case err != nil || resp == nil:
+		return Conclusive, false
+	}
+	switch status := resp.StatusCode; {
+	case status == http.StatusTooManyRequests:
+		return Refused, true
+	case (status == http.StatusForbidden || status == http.StatusServiceUnavailable) && RetryAfter(resp.Header) > 0:
+		return Refused, isRead(method)
+	case IsTransient(status):
+		return Transient, isRead(method)
+	}
+	return Conclusive, false
 }
 
-func (l *paceLink) RoundTrip(req *http.Request) (*http.Response, error) {
-	r, ctx := recordOf(req), req.Context()
-	if r.wait > 0 {
-		_ = Sleep(ctx, r.wait) // the scheduler returns the context's error
-	}
-	if r.Stopped = l.scheduler.Enter(ctx, &r.waiter, func() { l.late(ctx, r) }); r.Stopped != nil {
-		return nil, r.Stopped
-	}
-	defer l.leave(ctx, r)
-	if r.Attempts() == 0 && len(r.OnSend) > 0 {
-		if r.Stopped = r.beforeFirst(ctx); r.Stopped != nil {
-			return nil, r.Stopped
-		}
-	}
-	r.begin()
-	return l.next.RoundTrip(req)
+// isDamaged reports whether a response was damaged on its way: its body is empty or ends too early,
+// or it is the HTML page of a gateway.
+func isDamaged(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrEmpty) || errors.Is(err, ErrHTML)
 }
 
-// beforeFirst calls the functions of OnSend, until one fails. The context may end while
-// they run.
-func (r *Record) beforeFirst(ctx context.Context) error {
-	for _, onSend := range r.OnSend {
-		if err := onSend(); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+// IsTransient reports whether a status is that of a transient failure.
+func IsTransient(status int) bool {
+	return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }
 
-// Sleep waits, and returns the context's error as soon as ctx is done.
-func Sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
+// isPermanent reports whether every attempt would fail with this error.
+func isPermanent(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrEncoding) || IsPlainServer(err)
 }
 
-// late logs a long wait, at most once a minute for all requests that wait.
-func (l *paceLink) late(ctx context.Context, r *Record) {
-	now, last := time.Now().UnixNano(), l.warned.Load()
-	if now-last >= int64(time.Minute) && l.warned.CompareAndSwap(last, now) {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "horseracing: waiting until the service accepts requests", r.attrs()...)
-	}
+// IsPlainServer reports whether the other side of a TLS handshake does not speak
+// TLS.
+func IsPlainServer(err error) bool {
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	return plain || errors.Is(err, http.ErrSchemeMismatch) // by the http.Client
 }
 
-func (l *paceLink) leave(ctx context.Context, r *Record) {
-	outcome := r.paceOutcome()
-	if outcome == pace.Accepted && l.warned.Swap(0) != 0 {
-		l.logger.LogAttrs(ctx, slog.LevelInfo, "horseracing: the service accepts requests again", slog.String("operation", r.Method+" "+r.Route))
-	}
-	l.scheduler.Leave(&r.waiter, outcome, r.hold(outcome == pace.Refused || outcome == pace.Unavailable))
-}
-
-// paceOutcome returns what the last attempt shows of the pace.
-func (r *Record) paceOutcome() pace.Outcome {
+// Report returns what the pace is to learn from an attempt: how it went, and for how long its
+// response holds the route.
+func Report(method string, resp *http.Response, err error) (pace.Outcome, pace.Hold) {
+	meaning, _ := Classify(method, resp, err)
+	outcome := pace.Accepted
 	switch {
-	case r.Status == http.StatusServiceUnavailable:
-		return pace.Unavailable
-	case r.meaning() == refused:
-		return pace.Refused
-	case r.Status == 0 || IsTransient(r.Status):
-		return pace.Unclear
+	case resp == nil:
+		return pace.Unclear, pace.Hold{}
+	case resp.StatusCode == http.StatusServiceUnavailable:
+		outcome = pace.Unavailable
+	case meaning == Refused:
+		outcome = pace.Refused
+	case meaning == Transient:
+		outcome = pace.Unclear
 	}
-	return pace.Accepted
+	return outcome, hold(resp.Header, outcome == pace.Refused || outcome == pace.Unavailable)
 }
 
 // maxHold is the longest time that a response holds its route, so that a service which names
 // a wrong time is requested once an hour.
 const maxHold = time.Hour
 
-// hold returns for how long the last response wants no request of its route: by its
+// hold returns for how long a response wants no request of its route: by its
 // Retry-After if it is a refusal, and by an announced limit that is used up. If both say
 // something, the shorter counts. A walk leaves a twelfth of an announced limit to others.
-func (r *Record) hold(isRefusal bool) pace.Hold {
+func hold(header http.Header, isRefusal bool) pace.Hold {
 	var named time.Duration
 	if isRefusal {
-		named = min(r.RetryAfter, maxHold)
+		named = min(RetryAfter(header), maxHold)
 	}
-	q, ok := announced(r.Header)
+	q, ok := announced(header)
 	reset := min(q.reset, maxHold)
 	switch {
 	case !ok || q.reset > maxHold && !isRefusal:
@@ -118,8 +114,8 @@ func (r *Record) hold(isRefusal bool) pace.Hold {
 	return pace.Hold{Route: named, Walks: named}
 }
 
-// retryAfter returns the wait that a Retry-After header demands, or zero if none can be read.
-func retryAfter(header http.Header) time.Duration {
+// RetryAfter returns the wait that a Retry-After header demands, or zero if none can be read.
+func RetryAfter(header http.Header) time.Duration {
 	wait, _ := parseWait(header.Get("Retry-After"), header)
 	return wait
 }

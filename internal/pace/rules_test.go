@@ -1,0 +1,527 @@
+package pace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The tests of the rules in doc.go, in their order.
+
+func join(e *Routes, route string, priority Priority) *Waiter {
+	w := NewWaiter(priority, route)
+	w.Patient = priority == Walk
+	e.Join(&w)
+	return &w
+}
+
+// sendNow sends a request without waiting.
+func (p *Routes) sendNow(now time.Time, route string, priority Priority) *Waiter {
+	w := join(p, route, priority)
+	p.Send(now, w)
+	return w
+}
+
+// exchange sends so many requests in the time until now, evenly, and reports one outcome for each.
+func (l *learner) exchange(from, to time.Time, n int, outcome Outcome) {
+	for i := range n {
+		now := from.Add(to.Sub(from) * time.Duration(i) / time.Duration(n))
+		l.send(now)
+		l.report(now, now, outcome, false)
+	}
+}
+
+// newLearner returns a learner that is limited to a rate, and a second later refused there.
+func newLearner(rate float64) *learner {
+	l := &learner{random: func() float64 { return 0.5 }}
+	l.limit = &curve{epoch: simStart, max: rate, k: 1}
+	l.last = simStart
+	return l
+}
+
+func wantRate(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got/want-1) > 0.01 {
+		t.Errorf("%s: %.2f a second, want %.2f", what, got, want)
+	}
+}
+
+func TestRule1NothingWaitsBeforeARefusal(t *testing.T) {
+	e := NewRoutes(nil)
+	for i := range 1000 {
+		w := join(e, fmt.Sprint(i%3), Walk)
+		if next, _ := e.Next(simStart); next != w {
+			t.Fatalf("request %d waits", i)
+		}
+		e.Send(simStart, w)
+		e.Report(simStart, w, []Outcome{Accepted, Unclear}[i%2], Hold{})
+	}
+}
+
+// TestRule2OneProbeAtATime: after a refusal, whatever rate was learned, one request is sent, and
+// the others wait for what comes of it; one that hangs does not stop them for ever.
+func TestRule2OneProbeAtATime(t *testing.T) {
+	e, now, wait := NewRoutes(func() float64 { return 0.5 }), simStart, roundTrip*9/10
+	e.Report(now, e.sendNow(now, "GET /", Walk), Refused, Hold{})
+	e.common.limit = &curve{epoch: now, max: 50, k: 1}
+	for join(e, "GET /", Walk); ; join(e, "GET /", Walk) {
+		join(e, "GET /", Walk)
+		_, at := e.Next(now)
+		if at.Sub(now) < wait || at.Sub(now) > longest {
+			t.Fatalf("a backoff of %v after one of %v", at.Sub(now), wait)
+		}
+		wait, now = at.Sub(now), at
+		probe, _ := e.Next(now)
+		e.Send(now, probe)
+		if _, again := e.Next(now); again.Sub(now) != patience {
+			t.Fatalf("a probe in flight stops the others for %v", again.Sub(now))
+		}
+		if wait == longest {
+			return
+		}
+		e.Report(now, probe, Refused, Hold{})
+	}
+}
+
+// TestRule3TheFirstRateIsWhatWasAccepted: of 59 requests in a second and one that is refused, and
+// a probe that is accepted nine seconds later, and the rate doubles after thirty requests.
+func TestRule3TheFirstRateIsWhatWasAccepted(t *testing.T) {
+	l := &learner{random: func() float64 { return 0.5 }}
+	refused, accepted := simStart.Add(time.Second), simStart.Add(10*time.Second)
+	l.exchange(simStart, refused, 59, Accepted)
+	l.exchange(refused, refused, 1, Refused)
+	l.exchange(accepted, accepted, 1, Accepted)
+	wantRate(t, "at first", l.perSecond(accepted), 6)
+	wantRate(t, "after the time of thirty requests", l.perSecond(accepted.Add(5*time.Second)), 12)
+	if gap := l.from(true).Sub(accepted); gap != time.Second/6 {
+		t.Errorf("the next is sent after %v", gap)
+	}
+	refused = accepted.Add(5 * time.Second)
+	l.exchange(refused, refused, 1, Refused)
+	l.exchange(refused.Add(time.Millisecond), refused, 1, Accepted)
+	wantRate(t, "after the refusal", l.perSecond(refused.Add(time.Millisecond)), 12*beta*beta)
+}
+
+func TestRule4ACutIsToBetaOrToWhatWasAccepted(t *testing.T) {
+	for _, test := range []struct {
+		accepted int // requests before the refusal, at 50 a second
+		paused   time.Duration
+		want     float64
+	}{
+		{10, time.Second, 50 * beta}, // too few to know
+		{490, time.Second, 50 * beta},
+		{490, 3 * time.Second, 50 * 490.0 / (491 + 150)},
+		{490, 30 * time.Second, 50 * 0.5},
+		{490, 2 * time.Minute, 50}, // rule 6
+	} {
+		l := newLearner(50)
+		refused := simStart.Add(time.Second)
+		l.exchange(simStart, refused, test.accepted, Accepted)
+		l.exchange(refused, refused, 1, Refused)
+		probe := refused.Add(test.paused)
+		l.exchange(probe, probe, 1, Accepted)
+		wantRate(t, fmt.Sprintf("after %d requests and %v", test.accepted, test.paused), l.perSecond(probe), test.want)
+	}
+}
+
+func TestRule5TheRateIsBackAfterK(t *testing.T) {
+	for rate, k := range map[float64]time.Duration{50: 31072 * time.Millisecond, 1: 30 * time.Second, 0.5: time.Minute} {
+		l := newLearner(rate)
+		l.cut(simStart, rate)
+		wantRate(t, "after the cut", l.perSecond(simStart), rate*beta)
+		wantRate(t, "after half of K", l.perSecond(simStart.Add(k/2)), rate*(1-(1-beta)/8))
+		wantRate(t, "after K", l.perSecond(simStart.Add(k)), rate)
+		wantRate(t, "after twice K", l.perSecond(simStart.Add(2*k)), rate*(2-beta))
+		if got := l.perSecond(simStart.Add(10 * k)); !math.IsInf(got, 1) {
+			t.Errorf("after ten times K the limit is not forgotten: %v a second", got)
+		}
+	}
+}
+
+// TestRule6ACrawlIsBackAfterAnOutage: its first page comes within a minute of the end of an outage
+// or of its last Retry-After, and within five minutes it is as fast as before, however long
+// everything was refused.
+func TestRule6ACrawlIsBackAfterAnOutage(t *testing.T) {
+	test := func(t *testing.T, l limit, perSecond float64, unavailable bool, retryAfter, from, length time.Duration) {
+		began, end := simStart.Add(from), simStart.Add(from+length)
+		c := newWorld(1).crawl(&service{unavailable: unavailable, retryAfter: exact, limit: func(now time.Time) (bool, time.Duration) {
+			if now.Before(began) || !now.Before(end) {
+				ok, _ := l(now)
+				return ok, 0
+			}
+			return false, retryAfter
+		}}, 1)
+		c.run(began)
+		back := end
+		if retryAfter > 0 { // at the end of the last Retry-After
+			back = began.Add((length + retryAfter - 1).Truncate(retryAfter))
+		}
+		if c.serves(back.Add(time.Minute).Sub(began)) <= 2 {
+			t.Error("no page within a minute")
+		}
+		c.run(back.Add(5 * time.Minute))
+		if got := float64(c.serves(30*time.Second)) / 30; got < 0.85*perSecond {
+			t.Errorf("%.1f a second five minutes later, want %v", got, perSecond)
+		}
+	}
+	for i, retryAfter := range []time.Duration{0, 0, time.Minute, time.Second, time.Hour} {
+		unavailable := i == 1 || i == 3
+		for _, length := range []time.Duration{3 * time.Minute, time.Hour, 10 * time.Hour} {
+			for _, from := range []time.Duration{170 * time.Millisecond, 30 * time.Second} {
+				t.Run(fmt.Sprintf("503 %v, Retry-After %v, for %v after %v", unavailable, retryAfter, length, from), func(t *testing.T) {
+					test(t, none, 1/0.02, unavailable, retryAfter, from, length)
+					test(t, newBucket(20, 10), 20, unavailable, retryAfter, from, length)
+				})
+			}
+		}
+	}
+}
+
+// TestRule6ALongRetryAfterAgainAndAgainDoesNotSlowAWalk: if few requests were accepted since the
+// last one, they show no rate. A page would be sent after hours.
+func TestRule6ALongRetryAfterAgainAndAgainDoesNotSlowAWalk(t *testing.T) {
+	for _, accepted := range []int{1, 5, 19} { // before each of three refusals
+		arrived := 0
+		c := newWorld(1).crawl(&service{retryAfter: exact, limit: func(time.Time) (bool, time.Duration) {
+			arrived++
+			return arrived > 3*(accepted+1) || arrived%(accepted+1) != 0, time.Hour
+		}}, 1)
+		c.run(simStart.Add(3*time.Hour + time.Minute))
+		if got := c.serves(time.Minute); got < 2000 {
+			t.Errorf("after %d pages and a refusal, three times: %d pages a minute", accepted, got)
+		}
+	}
+}
+
+// TestRule6AnOutageThatLetsFewPassIsOver: after two and a half hours in which one request in ten
+// was accepted, a page takes seconds, not minutes, for a crawl and for a poll.
+func TestRule6AnOutageThatLetsFewPassIsOver(t *testing.T) {
+	for _, unavailable := range []bool{false, true} {
+		began, end := simStart.Add(30*time.Second), simStart.Add(150*time.Minute)
+		most := atRandom(0.9, 1, none)
+		c := newWorld(1).newCaller(&service{unavailable: unavailable, limit: func(now time.Time) (bool, time.Duration) {
+			if now.Before(began) || !now.Before(end) {
+				return true, 0
+			}
+			return most(now)
+		}})
+		c.walk("page", 1)
+		c.run(end.Add(time.Minute))
+		for range 60 {
+			if got := c.serves(time.Minute); got < 6 {
+				t.Errorf("503 %v: %d pages in a minute, %v after the outage", unavailable, got, c.now.Sub(end))
+			}
+		}
+	}
+}
+
+// TestRule7A503IsAFailureUntilAQuarterMetOne, unless it has a Retry-After. A 429 never is.
+func TestRule7A503IsAFailureUntilAQuarterMetOne(t *testing.T) {
+	for _, test := range []struct {
+		accepted, refused int
+		outcome           Outcome
+		mustWait, want    bool // a backoff begins
+	}{
+		{0, 7, Unavailable, false, false}, {0, 8, Unavailable, false, true},
+		{90, 30, Unavailable, false, false}, {85, 30, Unavailable, false, true},
+		{90, 1, Unavailable, true, true}, {90, 1, Refused, false, true},
+	} {
+		l := &learner{random: func() float64 { return 0 }}
+		l.exchange(simStart, simStart, test.accepted, Accepted)
+		for range test.refused {
+			l.send(simStart)
+			l.report(simStart, simStart, test.outcome, test.mustWait)
+		}
+		if got := l.backoff != nil; got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	c := newWorld(1).newCaller(&service{limit: atRandom(0.3, 1, none), unavailable: true})
+	c.every(time.Second, Read, "races")
+	c.walk("races", 1)
+	c.run(simStart.Add(time.Hour))
+	if c.served < 2000 {
+		t.Errorf("%d calls and pages in an hour of which three in ten are refused", c.served)
+	}
+}
+
+// TestRule8ABadRouteCostsNoReadOfAnother: beside a route that is always refused, or in all but a
+// few requests, two callers' reads and registrations are sent as if it were not there, whether
+// single calls or a walk request it.
+func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
+	const length = 2 * time.Hour
+	after := func(d time.Duration) func(time.Duration) time.Duration {
+		return func(time.Duration) time.Duration { return d }
+	}
+	for name, bad := range map[string]service{
+		"refused":                               {limit: never},
+		"Retry-After 1":                         {limit: never, retryAfter: after(time.Second)},
+		"Retry-After 60":                        {limit: never, retryAfter: after(time.Minute)},
+		"Retry-After 3600":                      {limit: never, retryAfter: after(time.Hour)},
+		"one in ten seconds":                    {limit: newBucket(0.1, 1)},
+		"one in ten seconds, Retry-After 1":     {limit: newBucket(0.1, 1), retryAfter: after(time.Second)},
+		"one in ten seconds, right Retry-After": {limit: newBucket(0.1, 1), retryAfter: roundedUp},
+		"a hundred an hour":                     {limit: newWindow(100, time.Hour, false)},
+	} {
+		for workers, pause := range []time.Duration{5 * time.Second, time.Second, time.Second, time.Second} {
+			for _, interval := range []time.Duration{time.Second, time.Minute} {
+				t.Run(fmt.Sprintf("%s, %d walk, single calls each %v, reads each %v", name, workers, pause, interval), func(t *testing.T) {
+					svc := bad
+					svc.only = "bad"
+					c := newWorld(1).newCaller(&svc)
+					c.every(interval, Read, "good")
+					c.every(interval, Read, "good")
+					latest := c.every(time.Minute, Write, "register")
+					c.every(pause, Read, "bad")
+					c.walk("bad", workers)
+					c.run(simStart.Add(length))
+					if want := int(float64(2*length/interval) * 0.95); c.accepted["good"] < want {
+						t.Errorf("%d reads, want %d", c.accepted["good"], want)
+					}
+					if c.accepted["register"] < int(length.Minutes())-1 || *latest > 5*time.Second {
+						t.Errorf("%d registrations in two hours, the latest sent after %v", c.accepted["register"], *latest)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestRule8RoutesShareALimit: routes behind a common limit use 84 % of it together, 5 % at most
+// are refused, and nobody waits long for a crawl: each of twenty registrations is sent
+// within two seconds.
+func TestRule8RoutesShareALimit(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit      limit
+		retryAfter func(time.Duration) time.Duration
+		perSecond  float64
+	}{
+		"5 a second":              {newBucket(5, 10), nil, 5},
+		"50 a second":             {newBucket(50, 10), nil, 50},
+		"2 a second, no bursts":   {newBucket(2, 1), nil, 2},
+		"60 in 10 s":              {newWindow(60, 10*time.Second, false), nil, 6},
+		"60 in 10 s, Retry-After": {newWindow(60, 10*time.Second, false), roundedUp, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newWorld(1).newCaller(&service{limit: test.limit, retryAfter: test.retryAfter})
+			c.walk("walk", 16)
+			c.every(15*time.Second, Poll, "open")
+			c.every(3*time.Second, Read, "horse")
+			latest := c.every(time.Minute, Write, "register")
+			c.run(simStart.Add(time.Minute))
+			c.served, c.refused, *latest = 0, 0, 0
+			c.run(simStart.Add(21 * time.Minute))
+			share := float64(c.served) / (test.perSecond * 1200)
+			if share < 0.84 || c.refusedShare() > 0.05 || *latest > 2*time.Second {
+				t.Errorf("%.1f %% of the limit, %.1f %% refused; the latest registration was sent after %v", 100*share, 100*c.refusedShare(), *latest)
+			}
+		})
+	}
+}
+
+// TestRule9RetryAfterAndRateAreKept: whatever a service does, no
+// request of a route is sent before its Retry-After is over, none faster than the rate that
+// the engine reports, except a single call after patience, and every one that
+// waits is sent in the end.
+func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
+		e := NewRoutes(func() float64 { return jitter })
+		var flying, waiting []*Waiter
+		var last *Waiter
+		var lastSpeed float64
+		wasProbe := false
+		retryAt := map[string]time.Time{}
+		pump := func() (at time.Time) {
+			for {
+				waiter, at := e.Next(now)
+				if waiter == nil {
+					return at
+				}
+				if now.Before(retryAt[waiter.routeName]) {
+					t.Fatalf("a request is sent at %v, before %v", now, retryAt[waiter.routeName])
+				}
+				isProbe := e.common.backoff != nil
+				e.Send(now, waiter)
+				speed := e.State(now).PerSecond
+				if last != nil && lastSpeed > 0 && speed > 0 && !isProbe && !wasProbe {
+					if gap := now.Sub(last.sent).Seconds(); gap < min(0.97/max(lastSpeed, speed), patience.Seconds()) {
+						t.Fatalf("%.4f s after another, at %.2f and %.2f a second", gap, lastSpeed, speed)
+					}
+				}
+				last, lastSpeed, wasProbe = waiter, speed, isProbe
+				flying = append(flying, waiter)
+				waiting = without(waiting, waiter)
+			}
+		}
+		report := func(waiter *Waiter, outcome Outcome, retryAfter time.Duration) {
+			retryAt[waiter.routeName] = later(retryAt[waiter.routeName], now.Add(retryAfter))
+			e.Report(now, waiter, outcome, holds(retryAfter))
+			flying = without(flying, waiter)
+		}
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0, 1, 2:
+				for range rapid.IntRange(1, 5).Draw(t, "requests") {
+					route := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "route")
+					waiting = append(waiting, join(e, route, Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority"))))
+				}
+			case 3, 4, 5, 6:
+				if len(flying) > 0 {
+					waiter := rapid.SampledFrom(flying).Draw(t, "response to")
+					outcome := rapid.SampledFrom([]Outcome{Unclear, Accepted, Refused}).Draw(t, "outcome")
+					retryAfter := time.Duration(rapid.SampledFrom([]int64{0, 0, 0, 1, 50, 1000, 7000}).Draw(t, "retry-after")) * time.Millisecond
+					report(waiter, outcome, retryAfter)
+				}
+			case 7:
+				if len(waiting) > 0 {
+					waiter := rapid.SampledFrom(waiting).Draw(t, "abandoned")
+					e.Leave(waiter)
+					waiting = without(waiting, waiter)
+				}
+			default:
+				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
+			}
+			pump()
+			if e.State(now).Waiting != len(waiting) {
+				t.Fatalf("%d wait, and the engine has %d", len(waiting), e.State(now).Waiting)
+			}
+		}
+		// From here on everything is accepted.
+		for range 100_000 {
+			at := pump()
+			if len(flying) > 0 {
+				now = now.Add(10 * time.Millisecond)
+				report(flying[0], Accepted, 0)
+				continue
+			}
+			if len(waiting) == 0 {
+				return
+			}
+			if !at.After(now) {
+				t.Fatalf("%d wait, none is in flight, and the engine returns no time to go on", len(waiting))
+			}
+			if at.Sub(now) > 5*time.Minute {
+				t.Fatalf("the next is sent in %v", at.Sub(now))
+			}
+			now = at
+		}
+		t.Fatalf("%d still wait", len(waiting))
+	})
+}
+
+func without(all []*Waiter, w *Waiter) []*Waiter {
+	return slices.DeleteFunc(all, func(other *Waiter) bool { return other == w })
+}
+
+// TestRule9AnAnnouncedLimitHoldsItsRoute alone, and what a walk leaves is others'.
+func TestRule9AnAnnouncedLimitHoldsItsRoute(t *testing.T) {
+	e, reset := NewRoutes(nil), simStart.Add(time.Hour)
+	next := func(now time.Time, want *Waiter, wantAt time.Time) {
+		t.Helper()
+		if w, at := e.Next(now); w != want || !at.Equal(wantAt) {
+			t.Errorf("%+v is next, at %v, want %+v at %v", w, at, want, wantAt)
+		}
+	}
+	e.Report(simStart, e.sendNow(simStart, "a", Walk), Accepted, Hold{Walks: time.Hour}) // little is left
+	walk := join(e, "a", Walk)
+	next(simStart, nil, reset)
+	e.Report(simStart, e.sendNow(simStart, "a", Read), Accepted, holds(time.Hour)) // nothing is left
+	read, other := join(e, "a", Read), join(e, "b", Walk)
+	next(simStart, other, simStart)
+	e.Leave(other)
+	next(simStart, nil, reset)
+	if until := e.State(simStart).Until; !until.Equal(reset) {
+		t.Errorf("held until %v", until)
+	}
+	next(reset, read, reset)
+	e.Leave(read)
+	next(reset, walk, reset)
+}
+
+// TestRule2AFailureOfAProbeDoesNotHurryTheNext: with a rate of two a second and fifty requests
+// in flight, a 429 and then failures of another kind are not sent faster than the rate.
+func TestRule2AFailureOfAProbeDoesNotHurryTheNext(t *testing.T) {
+	l := &learner{random: func() float64 { return 0.5 }}
+	l.limit = &curve{epoch: simStart.Add(-time.Second), max: 2, k: 30}
+	l.report(simStart, simStart, Refused, false)
+	sent := 0
+	for now := simStart; now.Before(simStart.Add(5 * time.Second)); now = now.Add(10 * time.Millisecond) {
+		if !now.Before(l.from(true)) {
+			l.send(now)
+			l.report(now, now, Unclear, false)
+			sent++
+		}
+	}
+	if sent > 11 {
+		t.Errorf("%d requests in five seconds", sent)
+	}
+}
+
+// TestRule9ARegistrationIsNotTheProbeOfA503 of another route: refused, its outcome would be
+// unknown. It waits until that Retry-After ends or another route is accepted.
+func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
+	for _, test := range []struct {
+		refusal  Outcome
+		accepted bool          // another route, a second later
+		sent     time.Duration // after the refusal
+	}{
+		{Unavailable, false, 30 * time.Second},
+		{Unavailable, true, time.Second},
+		{Refused, false, time.Second}, // after a 429 it is a probe like any other
+	} {
+		p := NewRoutes(func() float64 { return 0 })
+		late := p.sendNow(simStart, "horse", Read) // its response comes after the refusal, and shows nothing
+		p.Report(simStart, p.sendNow(simStart, "open", Read), test.refusal, holds(30*time.Second))
+		p.Report(simStart, late, Accepted, Hold{})
+		join(p, "register", Write)
+		sent := time.Duration(-1)
+		for after := time.Duration(0); after <= time.Minute && sent < 0; after += time.Second {
+			now := simStart.Add(after)
+			if after == time.Second && test.accepted {
+				p.Report(now, p.sendNow(now, "horse", Read), Accepted, Hold{})
+			}
+			if next, _ := p.Next(now); next != nil {
+				sent = after
+			}
+		}
+		if sent != test.sent {
+			t.Errorf("%+v: sent after %v", test, sent)
+		}
+	}
+}
+
+// TestRule10WhoGoesFirst: by priority, and within one in order, whatever the routes.
+func TestRule10WhoGoesFirst(t *testing.T) {
+	l := NewRoutes(nil)
+	walk, poll, read := join(l, "a", Walk), join(l, "b", Poll), join(l, "a", Read)
+	writes := []*Waiter{join(l, "c", Write), join(l, "b", Write), join(l, "a", Write), join(l, "d", Write), join(l, "c", Write)}
+	for i, want := range append(writes, read, poll, walk) {
+		if got, _ := l.Next(simStart); got != want {
+			t.Fatalf("%d. is of priority %d, want %d", i, got.priority, want.priority)
+		}
+		l.Leave(want)
+	}
+}
+
+func TestRule10SingleCallsThatDoNotWaitForTheirTurnHoldNoWalkUpAfterwards(t *testing.T) {
+	three, lifted := newWindow(3, time.Minute, false), simStart.Add(time.Hour)
+	c := newWorld(1).newCaller(&service{limit: func(now time.Time) (bool, time.Duration) {
+		if now.Before(lifted) {
+			return three(now)
+		}
+		return true, 0
+	}})
+	c.every(100*time.Millisecond, Read, "horse")
+	c.run(lifted.Add(10 * time.Minute))
+	c.isQuiet = true
+	c.walk("page", 1)
+	c.run(lifted.Add(15 * time.Minute))
+	if c.accepted["page"] < 5 {
+		t.Errorf("%d pages in five minutes without a limit", c.accepted["page"])
+	}
+}

@@ -1,0 +1,108 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
+	var sent []*http.Request
+	wire := NewWire(tripFunc(func(req *http.Request) (*http.Response, error) {
+		sent = append(sent, req)
+		return status(200).resp, nil
+	}))
+	post, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
+	_, err := Once{tripFunc(func(req *http.Request) (*http.Response, error) {
+		if _, err := wire.RoundTrip(req.WithContext(context.Background())); err == nil {
+			t.Error("it was sent without its context")
+		}
+		bare := req.WithContext(req.Context())
+		bare.Body = http.NoBody
+		if _, err := wire.RoundTrip(bare); err == nil {
+			t.Error("it was sent without its body")
+		}
+		req.Header.Set("Idempotency-Key", "1")
+		req.Header["X-Idempotency-Key"] = nil
+		resp, err := wire.RoundTrip(req)
+		if _, again := wire.RoundTrip(req); again == nil {
+			t.Error("it was sent twice")
+		}
+		return resp, err
+	})}.RoundTrip(post)
+	if err != nil || len(sent) != 1 || sent[0].GetBody != nil || len(sent[0].Header) != 0 {
+		t.Errorf("%d requests, %v", len(sent), err)
+	}
+}
+
+// Two idle connections for each host, Go's default, would throttle a concurrent crawl.
+func TestWireKeepsConnectionsUnlessTheRequestIsAWrite(t *testing.T) {
+	w := NewWire(nil)
+	reads, writes := w.reads.(*http.Transport), w.writes.(*http.Transport)
+	if reads.DisableKeepAlives || reads.MaxIdleConnsPerHost < 100 || !writes.DisableKeepAlives {
+		t.Errorf("reads: %d idle connections, disabled %t; writes: disabled %t", reads.MaxIdleConnsPerHost, reads.DisableKeepAlives, writes.DisableKeepAlives)
+	}
+}
+
+func TestWriteMayHaveTakenEffectUnlessItWasNotSentOrRejected(t *testing.T) {
+	const get, post = http.MethodGet, http.MethodPost
+	for status := 100; status <= 999; status++ {
+		isRejected := status >= 400 && status <= 499 && status != 408 && status != 499
+		if MayHaveTakenEffect(post, 1, status, nil) == isRejected {
+			t.Errorf("status %d: may have taken effect: %t", status, !isRejected)
+		}
+	}
+	for name, is := range map[string]bool{
+		"lost": MayHaveTakenEffect(post, 1, 0, errReset), "without a connection": !MayHaveTakenEffect(post, 1, 0, &UnsentError{errReset}),
+		"no attempt": !MayHaveTakenEffect(post, 0, 0, nil), "a read": !MayHaveTakenEffect(get, 1, 0, errReset),
+	} {
+		if !is {
+			t.Errorf("%s: the opposite", name)
+		}
+	}
+}
+
+// A transport that went through http2.ConfigureTransports shares its connections with its clones.
+func TestWireSendsWritesOnConnectionsOfTheirOwnAlsoAfterConfigureTransports(t *testing.T) {
+	for _, isForced := range []bool{false, true} {
+		var mu sync.Mutex
+		seen := map[string][]string{}
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[r.Method] = append(seen[r.Method], r.RemoteAddr+" "+r.Proto)
+		}))
+		srv.EnableHTTP2 = true
+		srv.StartTLS()
+		defer srv.Close()
+		reads := srv.Client().Transport.(*http.Transport).Clone()
+		reads.ForceAttemptHTTP2 = isForced
+		shared := srv.Client().Transport.(*http.Transport).Clone() // one pool of connections, as ConfigureTransports installs it
+		reads.TLSClientConfig.NextProtos = []string{"h2", "http/1.1"}
+		used := false
+		reads.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{"h2": func(_ string, c *tls.Conn) http.RoundTripper {
+			c.Close()
+			used = true
+			return shared
+		}}
+		w := NewWire(reads)
+		for i := range 4 {
+			method := []string{http.MethodGet, http.MethodPost}[i%2]
+			req, _ := http.NewRequestWithContext(t.Context(), method, srv.URL, strings.NewReader("{}"))
+			resp, err := (Once{Whole{Next: w, Timeout: time.Minute, MaxBytes: 1000}}).RoundTrip(req)
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatal(err)
+			}
+		}
+		reads1, writes := seen["GET"], seen["POST"]
+		if !used || reads1[0] != reads1[1] || writes[0] == writes[1] || slices.Contains(reads1, writes[0]) || !strings.HasSuffix(writes[0], "HTTP/2.0") {
+			t.Errorf("forced %t: reads %v, writes %v", isForced, reads1, writes)
+		}
+	}
+}
