@@ -33,6 +33,7 @@ var (
 	ErrServer           = errors.New("server error")                 // status 500 and above
 	ErrRedirect         = errors.New("redirect refused")             // status 301, 302, 303, 307 or 308
 	ErrResponseTooLarge = transport.ErrTooLarge                      // beyond WithMaxResponseBytes
+	ErrHTML             = transport.ErrHTML                          // an HTML page, with any status: from a proxy or a login page, not from the service
 	ErrOutcomeUnknown   = errors.New("outcome unknown")              // a call that changes something may or may not have taken effect; see RacesService.Registered
 	ErrBodyIgnored      = errors.New("the request body was ignored") // a page is not the one requested, usually because a proxy or cache drops the bodies of GET requests
 )
@@ -58,8 +59,8 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 // accept it within [Retry].MaxWait, returns an APIError with the StatusCode of an
 // earlier refusal, 429 or 503.
 //
-// An HTML page with a status 4xx is from a proxy or a firewall. The error matches the sentinel
-// of its status, but its text says that the page is not from the service.
+// An HTML page with a status 4xx is from a proxy or a firewall. The error matches ErrHTML and the
+// sentinel of its status, and its text says that the page is not from the service.
 //
 // The shape of error responses is undocumented. Message is taken from the members in
 // which services commonly put it, or else is the first line of the body or a short
@@ -140,6 +141,8 @@ func (e *APIError) Is(target error) bool {
 		return e.StatusCode >= 500
 	case ErrRedirect:
 		return isRedirect(e.StatusCode)
+	case ErrHTML:
+		return e.isPage
 	}
 	return false
 }

@@ -109,6 +109,21 @@ func TestAPIErrorMatchesTheSentinelsOfItsStatus(t *testing.T) {
 	}
 }
 
+// A page tells nothing about the service, whatever its status is.
+func TestErrHTMLTellsAPageFromJSON(t *testing.T) {
+	const page = "\n<!DOCTYPE html><title>Sign in</title>"
+	for _, status := range []int{200, 202, 302, 401, 403, 404, 429, 500, 503} {
+		for _, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.OneHorse, double.Owned, double.Register} {
+			for body, want := range map[string]bool{page: true, `"<html>"`: false, `{"number":"7"`: false} {
+				c := double.Play(double.Respond(status, body)).Client(t, double.NoRetries())
+				if err := call(t.Context(), c); errors.Is(err, horseracing.ErrHTML) != want {
+					t.Errorf("status %d, %s: %v", status, body, err)
+				}
+			}
+		}
+	}
+}
+
 func TestErrInvalidArgumentIsFoundBeforeAnyRequest(t *testing.T) {
 	var none context.Context // nil, as callers leave it by mistake
 	ctx, noon := t.Context(), time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)

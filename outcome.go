@@ -61,14 +61,15 @@ func (r *response) notRequested(found string) *DecodeError {
 func (r *response) apiError() *APIError {
 	e, text := r.newAPIError(r.status), r.redactedBody()
 	e.Body = []byte(text[:min(len(text), maxErrorBody)])
+	e.isPage = transport.IsHTML(r.body)
 	words, _ := errorWords(r.body)
 	switch {
 	case isRedirect(r.status):
 		e.Message = "to " + clip(r.keys.Text(redact.Visible(r.redirectOrigin())), 200)
 	case words != "":
 		e.Message = clip(r.keys.Text(redact.Visible(words)), maxErrorMessage)
-	case transport.IsHTML(r.body):
-		e.Message, e.isPage, e.hadBody = "an HTML page", true, r.op.method == http.MethodGet && r.op.body != nil
+	case e.isPage:
+		e.Message, e.hadBody = "an HTML page", r.op.method == http.MethodGet && r.op.body != nil
 	default:
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		e.Message = clip(redact.Visible(line), 200)
