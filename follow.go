@@ -3,6 +3,7 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -54,6 +55,7 @@ type Follower[T any] struct {
 	shown    walk.Shown    // what the listing has shown; not part of the cursor
 	schedule pollSchedule
 	state    *followState
+	last     json.RawMessage // what was yielded last, as received
 }
 
 // Follow returns a Follower of the finished races.
@@ -113,6 +115,10 @@ func (f *Follower[T]) Cursor() Cursor {
 	}
 	return newCursor(f.listing.kind, f.listing.tier, f.state)
 }
+
+// JSON returns the entry yielded last as it was received, not redacted. It is nil before the first
+// entry, and after an error that is not about one entry. Call it in the body of the loop.
+func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 
 // followLoop is one range over a follower: one poll after another, until it ends.
 //
@@ -271,6 +277,7 @@ func (l *followLoop[T]) finish() bool { return !l.isOnePoll && l.schedule.wait(l
 // fail yields an error, and waits until a retry is due. It reports false if there is none. When
 // ctx is done, All ends without an error.
 func (l *followLoop[T]) fail(err error) bool {
+	l.last = nil
 	return (l.isOnePoll || l.ctx.Err() == nil) && l.yield(nil, err) &&
 		!l.isOnePoll && !errors.Is(err, ErrInvalidArgument) && l.schedule.wait(l.ctx, err)
 }
@@ -358,7 +365,6 @@ func (w *window[T]) read() error {
 		}
 		w.loop.note(e)
 		if w.reached = e.Start + 1; !w.loop.wasYielded(e) { // others may share its start
-			e.JSON = nil
 			w.fresh = append(w.fresh, e)
 		}
 		if len(w.fresh) > w.limit && w.low < e.Start && e.Start < w.fresh[0].Start {
@@ -456,7 +462,7 @@ func (l *followLoop[T]) yieldEntry(e listed[T]) bool {
 	if err := l.ctx.Err(); err != nil {
 		return l.fail(fmt.Errorf("%v: %w", l.listing.op(), err))
 	}
-	l.state.Seen[keyOf(e)] = e.Start
+	l.state.Seen[keyOf(e)], l.last = e.Start, e.JSON
 	isSkipped := e.Err != nil && l.listing.backend.skip(l.ctx, e.Err)
 	return isSkipped || l.yield(e.Value, e.Err) && (!l.isOnePoll || e.Err == nil)
 }

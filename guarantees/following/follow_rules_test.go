@@ -2,6 +2,7 @@ package following_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"testing"
@@ -91,4 +92,30 @@ func TestCatchUpYieldsWhatIsOlderThanABrokenPage(t *testing.T) {
 		f.run(t, client, query, time.Hour)
 		double.Equal(t, "races", once(1, 1000), f.times)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+func TestFollowerJSONIsTheRaceAsItWasReceived(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithReadings(horseracingtest.Readings{Members: map[string]string{"info": `{"weather":"rain"}`}}))
+	defer fake.Close()
+	f, n := fake.Client().Races.Follow(horseracing.FollowQuery{Since: fake.Now().Add(-24 * time.Hour)}), 0
+	for race, err := range f.CatchUp(t.Context()) {
+		var got struct {
+			ID   horseracing.RaceID `json:"main_race_id"`
+			Info struct{ Weather string }
+		}
+		if err := errors.Join(err, json.Unmarshal(f.JSON(), &got)); err != nil || got.ID != race.MainRaceID || got.Info.Weather != "rain" {
+			t.Fatalf("%v: %s", err, f.JSON())
+		}
+		n++
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range f.CatchUp(canceled) {
+		if f.JSON() != nil {
+			t.Errorf("with the error %v: %s", err, f.JSON())
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d races", n)
+	}
 }
