@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/ledger"
 )
@@ -29,7 +30,6 @@ var (
 	notRegistered = exitCode{status: 6, code: "not_registered"}
 	outcomeOpen   = exitCode{status: 7, code: "unknown"}
 	interrupted   = exitCode{status: 130, code: "interrupted"}
-	terminated    = exitCode{status: 143, code: "terminated"}
 )
 
 // errInUse is the error of a file that another process has locked.
@@ -58,10 +58,8 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 		return done
 	case isMistake:
 		return misused
-	case isTerminated(ctx):
-		return terminated
-	case ctx.Err() != nil:
-		return interrupted
+	case ctx.Err() != nil && !isDecided(err):
+		return exitCodeOfSignal(ctx)
 	case err == nil:
 		return done
 	case errors.Is(err, errExpired):
@@ -78,11 +76,29 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 	return failed
 }
 
-// isTerminated reports whether SIGTERM ended the context: signal.NotifyContext names the
-// signal in the cause.
-func isTerminated(ctx context.Context) bool {
-	cause := context.Cause(ctx)
-	return cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String())
+// exitCodeOfSignal returns how the program ends after a signal.
+func exitCodeOfSignal(ctx context.Context) exitCode {
+	received, _ := errors.AsType[signals.Received](context.Cause(ctx))
+	if received.Signal == syscall.SIGINT || received.Signal == 0 {
+		return interrupted
+	}
+	return exitCode{received.Status(), "terminated"}
+}
+
+// isDecided reports whether a registration was refused, so that it does not matter what
+// has ended the command since.
+func isDecided(err error) bool {
+	_, isNotRegistered := errors.AsType[*notRegisteredError](err)
+	return isNotRegistered && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// abandon returns the exit status of a program that a second signal ends at once.
+func (p *program) abandon(r signals.Received) int {
+	if !p.isPaying.Load() {
+		return r.Status()
+	}
+	p.say("it ended before the outcome of the registration was printed, so the fee may be paid: run the same command again to find out")
+	return outcomeOpen.status
 }
 
 // refusesKey reports whether the service refuses the key, rather than so many requests.
@@ -93,7 +109,7 @@ func refusesKey(err error) bool {
 // isBlocked reports whether a proxy or firewall, rather than the service, refuses the request.
 func isBlocked(err error) bool {
 	api, isAPI := errors.AsType[*horseracing.APIError](err)
-	return isAPI && api.Message == "an HTML page" && (api.StatusCode == http.StatusUnauthorized || api.StatusCode == http.StatusForbidden)
+	return isAPI && errors.Is(err, horseracing.ErrHTML) && (api.StatusCode == http.StatusUnauthorized || api.StatusCode == http.StatusForbidden)
 }
 
 // isUnavailable reports whether the same command may succeed later.
@@ -119,7 +135,7 @@ func (p *program) exit(ctx context.Context, err error) int {
 		p.printError(end, err)
 	case end == misused:
 		p.say(fmt.Sprintf("%v (see %s -h)", err, p.name))
-	case end != interrupted && end != terminated:
+	case end.status <= 128: // or else a signal's
 		p.say(explain(err))
 	}
 	return end.status
@@ -169,6 +185,7 @@ func operation(method, path, id string) string { return method + " " + route.Fil
 var withFlags = strings.NewReplacer(
 	"the user key", "HORSERACING_USER_KEY",
 	": call Races.Registered before registering again, or call Ledger.Settle", "", "; call Ledger.Settle before registering again", "",
+	"call Races.Registered before registering again", "horseracing ledger FILE --settle finds it out",
 	"WithRateLimit sets a limit", "--rate sets a limit",
 	"; WithAttemptTimeout sets how long an attempt may take", "",
 	" (WithMaxResponseBytes)", "",

@@ -19,18 +19,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 )
 
 const sigpipe = syscall.Signal(13) // syscall.SIGPIPE is not defined for js
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	signal.Ignore(sigpipe)       // a write to a closed pipe is an error instead, which exitCodeOf handles
+	signal.Ignore(sigpipe) // a write to a closed pipe is an error instead, which exitCodeOf handles
 	p := &program{
 		name: "horseracing", stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		interactive: isTerminal(os.Stdout), attended: isTerminal(os.Stderr), width: widthOf(os.Stdout), reported: time.Now(),
 	}
+	ctx := signals.Context(func(r signals.Received) { os.Exit(p.abandon(r)) })
 	os.Exit(p.exit(ctx, p.run(ctx, os.Args[1:])))
 }
 

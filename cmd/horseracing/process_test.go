@@ -44,7 +44,7 @@ func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 	}
 	t.Parallel()
 	fake := newFake(t, horseracingtest.WithLatency(time.Hour))
-	for signal, want := range map[os.Signal]exitCode{os.Interrupt: {130, "interrupted"}, syscall.SIGTERM: {143, "terminated"}} {
+	for signal, want := range map[os.Signal]exitCode{os.Interrupt: {130, "interrupted"}, syscall.SIGTERM: {143, "terminated"}, syscall.Signal(1): {129, "terminated"}} {
 		for _, args := range []string{"open", "watch", "results", "results --follow", "horse 1 2", "race 1 --json"} {
 			before := fake.RequestCount()
 			cmd, _, stderr := start(t, environment(fake), strings.Fields(args)...)

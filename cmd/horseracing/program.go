@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode"
@@ -30,6 +31,7 @@ type program struct {
 
 	isRunning       bool // the command line was understood
 	isEndless       bool // it runs until it is interrupted
+	isPaying        atomic.Bool
 	timeout         time.Duration
 	asJSON, asTable bool
 	demo, verbose   bool

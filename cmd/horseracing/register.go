@@ -83,10 +83,12 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if !o.yes {
 		return p.dryRun(ctx, e, o)
 	}
+	p.isPaying.Store(true)
 	entry, err := register(ctx, e)
 	if entry.State == "" { // nothing is in the ledger
 		return err
 	}
+	entry.Note = withFlags.Replace(entry.Note)
 	if !p.printsJSON() { // a table would cut the note off
 		if err == nil && entry.Note != "" {
 			p.say(entry.Note)

@@ -78,7 +78,7 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 	}
 	defer s.Close()
 	err = do(ctx, s, args)
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errExpired) {
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errExpired) && !isDecided(err) {
 		err = errors.Join(cause, err)
 	}
 	if p.skipped > 0 {

@@ -65,10 +65,11 @@ func (e Entry) Look(ctx context.Context) (Sight, error) {
 }
 
 // Register registers and pays, as [ledger.Ledger.Register] does. If the outcome is unknown,
-// also that of an earlier registration of the pair, it calls Settle.
+// also that of an earlier registration of the pair, it calls Settle, unless ctx has ended.
 func (e Entry) Register(ctx context.Context, fee horseracing.BigInt) (ledger.Entry, error) {
 	entry, err := e.Ledger.Register(ctx, e.Registration, fee)
-	if !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, ledger.ErrUnsettled) {
+	isOpen := errors.Is(err, horseracing.ErrOutcomeUnknown) || errors.Is(err, ledger.ErrUnsettled)
+	if !isOpen || ctx.Err() != nil { // or the program is to end
 		return entry, err
 	}
 	settled, failed := e.Settle(ctx)

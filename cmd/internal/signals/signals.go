@@ -1,0 +1,50 @@
+// Package signals ends the programs so that no registration loses its outcome: the first
+// signal ends what waits, and a registration that was sent has the time of an attempt.
+package signals
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// hangup is SIGHUP, which package syscall does not define for js.
+const hangup = syscall.Signal(1)
+
+// Received is the cause of a context that a signal has canceled.
+type Received struct{ syscall.Signal }
+
+func (r Received) Error() string { return fmt.Sprintf("signal: %v", r.Signal) }
+
+// Status returns the exit status of a program that the signal has ended, as shells show it.
+func (r Received) Status() int { return 128 + int(r.Signal) }
+
+// Context returns a context that the first INT, TERM or HUP cancels, with a [Received] as its
+// cause. It calls quit, which is to exit, at a second INT or TERM that comes a second later or
+// more: service managers and terminals send TERM and HUP together. A HUP that is ignored when
+// the program starts, as with nohup, stays ignored.
+func Context(quit func(Received)) context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	received := make(chan os.Signal, 1)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(hangup) {
+		signal.Notify(received, hangup)
+	}
+	go func() {
+		var first time.Time
+		for s := range received {
+			is := Received{s.(syscall.Signal)}
+			switch {
+			case ctx.Err() == nil:
+				first = time.Now()
+				cancel(is)
+			case is.Signal != hangup && time.Since(first) >= time.Second:
+				quit(is)
+			}
+		}
+	}()
+	return ctx
+}
