@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -230,9 +231,25 @@ func fieldOf(t reflect.Type, member string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
+var instants = json.UnmarshalFromFunc(readInstant)
+
+// readInstant reads an instant in ISO 8601, which is in UTC if it has no zone, or in milliseconds.
+func readInstant(d *jsontext.Decoder, t *time.Time) error {
+	text, err := d.ReadValue()
+	if text.Kind() == jsontext.KindNumber {
+		var stamp Timestamp
+		err = stamp.UnmarshalJSON(text)
+		*t = stamp.Time
+	} else if *t, err = time.Parse(`"2006-01-02T15:04:05"`, string(text)); err != nil { // it accepts fractions, too
+		err = json.Unmarshal(text, t)
+	}
+	return err
+}
+
 // tolerant are the options for a single value that did not fit. They accept values with
-// one obvious meaning: 12.0 for an integer, and "" for a text that may be null.
-var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
+// one obvious meaning: 12.0 for an integer, "" for a text that may be null, and instants in
+// the forms that readInstant names.
+var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.JoinUnmarshalers(instants, json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
 	value, kind := reflect.ValueOf(out).Elem(), d.PeekKind()
 	isInteger, isOptional := value.CanInt() && kind == jsontext.KindNumber, value.Kind() == reflect.Pointer && kind == jsontext.KindString
 	if !isInteger && !isOptional {
@@ -244,10 +261,10 @@ var tolerant = json.JoinOptions(lenientUTF8, json.WithUnmarshalers(json.Unmarsha
 	} else if isOptional && string(text) == `""` {
 		value.SetZero()
 	} else if err == nil {
-		err = json.Unmarshal(text, out, lenientUTF8)
+		err = json.Unmarshal(text, out, lenientUTF8, json.WithUnmarshalers(instants))
 	}
 	return err
-})))
+}))))
 
 // DriftKind is the kind of a [Drift].
 type DriftKind string

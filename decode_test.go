@@ -26,7 +26,7 @@ import (
 // Each member of the documented responses in turn is of another type. Programs decide by
 // some, and the others cost nothing but themselves.
 func TestDecodeReadsAnEntryWithoutAMemberOfAnotherType(t *testing.T) {
-	decisive := regexp.MustCompile(`^/\d*/?(start_time|registration_deadline|entry_fee|price|level|min_level|max_level|places|breeding_cooldown|final_order|winners|participants)$` +
+	decisive := regexp.MustCompile(`^/\d*/?(start_time|registration_deadline|entry_fee|price|level|min_level|max_level|places|final_order|winners|participants)$` +
 		`|/(main_race_id|number)$|^(/0)?/_id$|/participants/0$`)
 	index, members := regexp.MustCompile(`/\d+`), 0
 	for _, name := range []string{"Races.Results", "Races.Open", "Tournaments.Results", "Horses.Get", "Horses.OpenForBreeding", "Horses.Missions", "Missions.Catalogue"} {
@@ -115,6 +115,13 @@ func TestDecodeAcceptsWhatHasOneObviousMeaning(t *testing.T) {
 		"a cooldown that is over": {
 			"Horses.Owned", `[{"number":8,"breeding_cooldown":"2026-01-01T00:00:00.250Z"},{"number":9,"breeding_cooldown":null}]`,
 			[]horseracing.Horse{{Number: 8, BreedingCooldown: &at}, {Number: 9}},
+		},
+		"a cooldown without a zone, which is UTC, or in milliseconds": {
+			"Horses.Owned", `[{"number":8,"breeding_cooldown":"2026-01-01T00:00:00.250"},{"number":9,"breeding_cooldown":1767225600250}]`,
+			[]horseracing.Horse{{Number: 8, BreedingCooldown: &at}, {Number: 9, BreedingCooldown: &at}},
+		},
+		"a cooldown that cannot be read": {
+			"Horses.Owned", `[{"number":8,"breeding_cooldown":"soon"},{"number":9,"breeding_cooldown":1767225600}]`, []horseracing.Horse{{Number: 8}, {Number: 9}},
 		},
 	} {
 		got, err := valueOf(t, test.operation, test.body)
