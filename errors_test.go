@@ -58,7 +58,7 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OpenRaces, double.Respond(200, `{"races":[]}`), open + "cannot read the response: an object does not fit []Race"},
 		{double.OpenRaces, double.Respond(200, `[{"level":1}`), open + "cannot read the response: not valid JSON: unexpected EOF"},
 		{double.OpenRaces, double.Respond(200, `[] []`), open + "cannot read the response: not valid JSON: invalid character '[' after top-level value"},
-		{double.OpenRaces, double.Respond(200, `[{"v2":true},{"entry_fee":"0x10"}]`), open + "cannot read the response at /1/entry_fee: a string does not fit BigInt: a quoted integer must be in plain base 10"},
+		{double.OpenRaces, double.Respond(200, `[{"main_race_id":1},{"entry_fee":"0x10"}]`), open + "cannot read the response at /1/entry_fee: a string does not fit BigInt: a quoted integer must be in plain base 10"},
 		{double.OpenRaces, double.Respond(200, `[{"participants":[{"number":1},{"number":1,"number":2}]}]`), open + "cannot read the response at /0/participants/1/number: not valid JSON: duplicate object member name"},
 		{double.OpenRaces, double.Respond(200, `[{"main_race_id":1},{"a":1,"a":2}]`), open + "cannot read the response at /1/a: not valid JSON: duplicate object member name"},
 		{double.OpenRaces, double.Respond(200, strings.Repeat(" ", 5000)), open + "response too large: more than 4096 bytes (WithMaxResponseBytes)"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -37,11 +38,7 @@ func (l *list[T]) decode(r *response) error {
 	case r.status == http.StatusNoContent || isNothing(r.body):
 		return nil
 	case kind == jsontext.KindBeginObject && (r.op.objectOrArray || r.op.id != nil):
-		l.entries = make([]entry[T], 1)
-		if err := l.members.read(r.body, &l.entries[0].value); err != nil {
-			return r.decodeError(err)
-		}
-		return nil
+		return l.decodeObject(r)
 	case kind != jsontext.KindBeginArray:
 		return r.decodeError(read(r.body, new([]T), lenientUTF8))
 	}
@@ -58,6 +55,24 @@ func (l *list[T]) decode(r *response) error {
 		if err := l.members.read(element, &l.entries[i].value); err != nil {
 			l.fail(i, err)
 		}
+	}
+	return nil
+}
+
+// decodeObject reads an object in place of an array. If no id was requested, an entry without an
+// id may be anything, such as the object of an error. A catalogue has no id, and may be empty.
+func (l *list[T]) decodeObject(r *response) error {
+	l.entries = make([]entry[T], 1)
+	value := &l.entries[0].value
+	err := l.members.read(r.body, value)
+	switch _, hasID := any(value).(interface{ id() pathID }); {
+	case hasID && r.op.id == nil && idOf(value) == "":
+		err = cmp.Or(err, &readError{err: errors.New("an object without an id does not fit a list")})
+	case !hasID && err == errEmpty && json.Unmarshal(r.body, value, knownMembers) == nil:
+		err = nil
+	}
+	if err != nil {
+		return r.decodeError(err)
 	}
 	return nil
 }
@@ -113,6 +128,11 @@ func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOp
 	if err != nil {
 		return nil, err
 	}
+	return l.values(ctx, b)
+}
+
+// values returns the entries that can be read, or the error of one that the skip handler does not get.
+func (l *list[T]) values(ctx context.Context, b *backend) ([]T, error) {
 	values := make([]T, 0, len(l.entries))
 	for i := range l.entries {
 		if e := &l.entries[i]; e.err == nil {

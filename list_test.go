@@ -62,7 +62,7 @@ func TestListIsEmptyIfTheResponseIsNullOrHasNoContent(t *testing.T) {
 
 func TestListThatIsNotAnArrayIsOneError(t *testing.T) {
 	for list := range lists {
-		for _, body := range []string{"7", `"null"`, "[" + odd + "," + good, "[" + good + "," + odd[:len(odd)-1], "[" + odd + "] x", "[" + good + "," + odd + ",]"} {
+		for _, body := range []string{"7", `"null"`, "{}", `{"status":503}`, "[" + odd + "," + good, "[" + good + "," + odd[:len(odd)-1], "[" + odd + "] x", "[" + good + "," + odd + ",]"} {
 			got, err := operations()[list].Call(t.Context(), responding(t, body, double.NoRetries()))
 			d, ok := errors.AsType[*horseracing.DecodeError](err)
 			if !reflect.ValueOf(got).IsNil() || !ok || d.Raw != nil || d.ID != "" {

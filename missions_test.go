@@ -15,6 +15,18 @@ func TestMissionsCatalogueReadsTemplates(t *testing.T) {
 	}, got.Daily[1:3])
 }
 
+func TestMissionsCatalogueMayBeEmptyButIsNoOtherObject(t *testing.T) {
+	for body, isCatalogue := range map[string]bool{
+		`{}`: true, `{"daily":null}`: true, `{"daily":[],"weekly":null,"monthly":[]}`: true,
+		`{"status":503,"message":"asleep"}`: false, `{"daily":null,"status":503}`: false, `{"daily":7}`: false,
+	} {
+		catalogue, err := responding(t, body).Missions.Catalogue(t.Context())
+		if (err == nil) != isCatalogue || isCatalogue && len(catalogue.Daily)+len(catalogue.Weekly)+len(catalogue.Monthly) > 0 {
+			t.Errorf("%s: %+v, %v", body, catalogue, err)
+		}
+	}
+}
+
 func TestMissionCatalogueAllGoesThroughThePeriodsInOrder(t *testing.T) {
 	catalogue := horseracing.MissionCatalogue{
 		Daily:   []horseracing.MissionTemplate{{Type: "a"}, {Type: "b"}},

@@ -224,14 +224,32 @@ func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 // LogValue returns a summary without the body, which may contain keys.
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
-// Open returns all open races. The list may be empty. [RacesService.Watch] reports how
-// they change.
+// Open returns all open races. The list may be empty. A race without an id cannot be read.
+// [RacesService.Watch] reports how the races change.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
-	op := operation{method: http.MethodGet, route: routeOpenRaces}
-	return getList[Race](ctx, s.backend, op, opts)
+	l, err := s.getOpen(ctx, operation{method: http.MethodGet, route: routeOpenRaces}, opts)
+	if err != nil {
+		return nil, err
+	}
+	return l.values(ctx, s.backend)
+}
+
+// getOpen returns the entries of the list of open races. One without an id is unreadable: nothing
+// distinguishes it from others.
+func (s *RacesService) getOpen(ctx context.Context, op operation, opts []CallOption) (*list[Race], error) {
+	l, err := getEntries[Race](ctx, s.backend, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	for i := range l.entries {
+		if e := &l.entries[i]; e.err == nil && idOf(&e.value) == "" {
+			l.fail(i, &readError{"/main_race_id", errors.New("a race without an id cannot be distinguished from others")})
+		}
+	}
+	return l, nil
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none, the

@@ -36,6 +36,19 @@ func TestRacesResultsReadsARace(t *testing.T) {
 	}}, got)
 }
 
+func TestRacesOpenHasNoRaceWithoutAnID(t *testing.T) {
+	const body = `[{"main_race_id":1},{"start_time":1767312000000},{"main_race_id":0},{"main_race_id":2},null]`
+	skipped := 0
+	races, err := responding(t, body, horseracing.WithSkipHandler(func(context.Context, error) { skipped++ })).Races.Open(t.Context())
+	double.Equal(t, "races", []horseracing.Race{{MainRaceID: 1}, {MainRaceID: 2}}, races)
+	if err != nil || skipped != 3 {
+		t.Errorf("%v, and %d were skipped", err, skipped)
+	}
+	if races, err := responding(t, body).Races.Open(t.Context()); races != nil || !strings.Contains(fmt.Sprint(err), "/1/main_race_id: a race without an id") {
+		t.Errorf("without a handler: %d races, %v", len(races), err)
+	}
+}
+
 func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
 	three := []horseracing.RaceParticipant{{Number: 10}, {Number: 20}, {Number: 30}}
 	for name, test := range map[string]struct {

@@ -2,6 +2,8 @@ package horseracing_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
@@ -26,6 +28,17 @@ func TestTournamentsResultsReadsATournament(t *testing.T) {
 			Items: []horseracing.PrizeItem{{ID: "62bb77aa", Type: "saddle"}, {ID: "62bb77ab", Type: "horseshoe"}},
 		}},
 	}}, got)
+}
+
+// The shape of the response is not documented. An object without an id says something else.
+func TestTournamentsOpenAcceptsASingleTournamentWithAnID(t *testing.T) {
+	got, err := responding(t, string(payload(t, "tournament.json"))).Tournaments.Open(t.Context())
+	if err != nil || len(got) != 1 || got[0].ID != documented[*horseracing.Tournament](t, "Tournaments.Get").ID {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := responding(t, `{"status":503,"message":"asleep"}`).Tournaments.Open(t.Context()); got != nil || !strings.Contains(fmt.Sprint(err), "asleep") {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 // A documented name counts before another, and of several unknown ones none does.

@@ -3,7 +3,6 @@ package horseracing
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"slices"
@@ -55,8 +54,8 @@ type RaceChange struct {
 // are reported as closed.
 //
 // A race that can no longer be read keeps its last state. Its error is yielded once, after
-// the snapshot, or passed to the handler of [WithSkipHandler]. While any entry has no
-// readable id, no race is reported as closed.
+// the snapshot, or passed to the handler of [WithSkipHandler]. While any entry, except null,
+// has no readable id, no race is reported as closed.
 //
 // Two races are the same if both their id and their start time are equal, so a race whose
 // start time changes is reported as closed and opened. Not reported are another order of the
@@ -101,9 +100,9 @@ type watch struct {
 
 // poll makes the next snapshot. It returns the errors of entries that are new.
 func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
-	l, err := getEntries[Race](ctx, w.backend, w.op, nil)
+	l, err := w.getOpen(ctx, w.op, nil)
 	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && sleep(ctx, emptyDelay) == nil {
-		l, err = getEntries[Race](ctx, w.backend, w.op, nil)
+		l, err = w.getOpen(ctx, w.op, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -112,15 +111,12 @@ func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
 	unread, isNameless := map[string]bool{}, false
 	for i := range l.entries {
 		e := &l.entries[i]
-		id := idOf(&e.value)
-		if e.err == nil && id == "" {
-			l.fail(i, &readError{"/main_race_id", errors.New("a race without an id cannot be distinguished from others")})
-		}
 		if e.err == nil {
 			races = append(races, e.value)
 			continue
 		}
-		isNameless = isNameless || id == ""
+		id := idOf(&e.value)
+		isNameless = isNameless || id == "" && !isNothing(e.json)
 		key := cmp.Or(id, string(e.json))
 		if unread[key] = true; !w.unread[key] {
 			skipped = append(skipped, e.err)

@@ -144,6 +144,7 @@ func TestWatchKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 		"it is no change when it can be read again": {[]string{double.List(a), double.List(broken), double.List(a), double.List(broken)}, []string{"opened a", "error 1", "error 1"}},
 		"listed twice, once readable":               {[]string{double.List(a1, broken), double.List(a1)}, []string{"opened a1", "error 1"}},
 		"without a readable id nothing closes":      {[]string{double.List(a, b), double.List(nameless), double.List(nameless), double.List(c)}, []string{"opened a", "opened b", "error 2", "closed a was a", "closed b was b", "opened c"}},
+		"what is null is no race":                   {[]string{double.List(a, b), double.List(a, "null"), double.List(c)}, []string{"opened a", "opened b", "closed b was b", "error 1", "closed a was a", "opened c"}},
 		"without any id nothing closes":             {[]string{double.List(a, b), double.List(without, c), double.List(c)}, []string{"opened a", "opened b", "opened c", "error 3", "closed a was a", "closed b was b"}},
 	} {
 		double.Run(t, name, func(t *testing.T) {
