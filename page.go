@@ -164,12 +164,13 @@ func (l *listing[T]) newestStart(response *list[T]) (newest int64) {
 	return newest
 }
 
-// checkBody returns an error if an entry shows that the body of the request was ignored. If
-// Omega was requested, a body that was ignored shows Omega, too.
+// checkBody returns an error if an entry shows that the body of the request was ignored. A request
+// that names no tier is for the default one, which the service perhaps does not have.
 func (l *listing[T]) checkBody(start int64, tier TierID, from int64) error {
-	requested := l.tier.orDefault()
-	switch {
-	case requested != TierOmega && tier != 0 && tier != requested:
+	switch requested := l.tier.orDefault(); {
+	case tier != 0 && tier != requested && l.tier == 0:
+		return l.ignored(fmt.Sprintf("the query names no tier, and an entry is of tier %d instead of the default %d: name a tier", tier, requested))
+	case tier != 0 && tier != requested:
 		return l.ignored(fmt.Sprintf("tier %d was requested, and an entry is of tier %d", requested, tier))
 	case !l.byOffset && start > from:
 		return l.ignored("an entry starts after start_time_from")

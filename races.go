@@ -245,7 +245,7 @@ func (s *RacesService) getOpen(ctx context.Context, op operation, opts []CallOpt
 		return nil, err
 	}
 	for i := range l.entries {
-		if e := &l.entries[i]; e.err == nil && idOf(&e.value) == "" {
+		if e := &l.entries[i]; e.err == nil && e.value.MainRaceID == 0 {
 			l.fail(i, &readError{"/main_race_id", errors.New("a race without an id cannot be distinguished from others")})
 		}
 	}
