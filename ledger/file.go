@@ -34,8 +34,9 @@ type line struct {
 var firstBytes = []byte(`{"v":1,"service":"`)
 
 var (
-	errNotLine = errors.New("not a line of a ledger of this version; if the file is a ledger, restore it or correct the line, otherwise choose another path")
-	errChanged = errors.New("another program changed the file while it was open; check whether it lacks lines before you open it again")
+	errNotLine  = errors.New("not a line of a ledger of this version; if the file is a ledger, restore it or correct the line, otherwise choose another path")
+	errReadOnly = errors.New("it was opened with WithReadOnly")
+	errChanged  = errors.New("another program changed the file while it was open; check whether it lacks lines before you open it again")
 )
 
 func parseLine(text []byte) (line, error) {
@@ -53,6 +54,9 @@ func (l *Ledger) open() error {
 	_, neverLocked := os.Stat(l.path + ".lock") // before the ledger, which is created first
 	if _, missing := os.Stat(l.path); missing != nil && neverLocked == nil {
 		return fmt.Errorf("the file is missing, but its lock file exists: restore it, or remove %s.lock to start an empty ledger, which does not know what was paid before: %w", l.path, missing)
+	}
+	if l.isReadOnly {
+		return l.load()
 	}
 	if file, err := os.OpenFile(l.path, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		file.Close()
@@ -86,6 +90,9 @@ const (
 // locked waits for the lock, reads what other processes appended, and calls do, which may
 // append a line. Nobody else appends meanwhile.
 func (l *Ledger) locked(ctx context.Context, wait time.Duration, do func() error) error {
+	if l.isReadOnly {
+		return errReadOnly
+	}
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	lock := flock.New(l.lockPath)
@@ -122,6 +129,8 @@ func (l *Ledger) load() error {
 	switch {
 	case l.broken != nil:
 		return l.broken
+	case err != nil && l.isReadOnly && l.size == 0 && errors.Is(err, fs.ErrNotExist): // nothing was paid
+		return nil
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular(): // a device or a pipe has no end

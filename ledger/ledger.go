@@ -109,7 +109,7 @@ type Ledger struct {
 
 	total, perDay, maxFee *horseracing.BigInt // nil if not set
 	location              *time.Location      // of the days
-	freeRaces             bool
+	freeRaces, isReadOnly bool
 
 	mu           sync.Mutex // not held while sending
 	size         int64      // of the lines that were read and written

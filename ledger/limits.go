@@ -36,6 +36,13 @@ func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }
 
+// WithReadOnly makes [Open] create and change nothing, not even a lock file: a file that does
+// not exist is an empty ledger. [Ledger.Check] and [Ledger.Entries] work as usual. Register,
+// Settle and Decide return an error, and Register sends nothing.
+func WithReadOnly() Option {
+	return func(l *Ledger) { l.isReadOnly = true }
+}
+
 // LimitError is returned when a fee is above the limit of WithMaxFee, or would exceed a
 // budget. errors.Is finds [ErrFee] or [ErrBudget]; nothing was sent.
 type LimitError struct {

@@ -236,7 +236,8 @@ func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 		{with(""), "results --cursor -", 2, "want the name of a file"},
 		{with(""), "results -o /dev/null", 2, "is not a regular file"},
 		{with(""), "tournaments -n 2", 2, "--limit needs --finished"},
-		{with(""), "register --demo --horse 1 --race 1 --ledger f", 2, "unknown flag: --demo"},
+		{with(""), "register --demo --yes --horse 1 --race 1 --ledger f", 2, "leave --yes out"},
+		{nil, "register --demo --horse 1 --race 1 --ledger " + filepath.Join(folder, "none"), 3, "GET /api/v1/races/1: not found"}, // by the fake
 		{with(""), "call POST /api/v1/races/register {}", 2, "POST may change something: add --yes to send it"},
 		{with(""), "call GET /api/v1/missions {", 2, "BODY is not JSON"},
 		{with("HORSERACING_BASE_URL="), "open", 2, "HORSERACING_API_KEY, or try it with --demo (see horseracing open -h)\n"},

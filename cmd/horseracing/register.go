@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +36,7 @@ func (p *program) registerCommand() *cobra.Command {
 	tokensFlag(flags, &o.maxFee, "max-fee", "the most `TOKENS` that this fee may be; default unlimited")
 	tokensFlag(flags, &o.daily, "daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited")
 	tokensFlag(flags, &o.budget, "budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited")
-	p.serviceFlags(flags, false)
+	p.serviceFlags(flags, true)
 	return c
 }
 
@@ -65,16 +62,14 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if o.UserKey, err = ownerOf(s); err != nil {
 		return err
 	}
-	path := o.path
-	if _, err := os.Stat(path); !o.yes && errors.Is(err, fs.ErrNotExist) { // a dry run creates nothing
-		folder, err := os.MkdirTemp("", "horseracing")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(folder)
-		path = filepath.Join(folder, "ledger")
+	if o.yes && p.demo {
+		return usageError("--demo has no race to pay for: leave --yes out")
 	}
-	l, err := ledger.Open(path, s.Client, o.limits()...)
+	limits := o.limits()
+	if !o.yes {
+		limits = append(limits, ledger.WithReadOnly())
+	}
+	l, err := ledger.Open(o.path, s.Client, limits...)
 	if err != nil {
 		return unpaid(err)
 	}

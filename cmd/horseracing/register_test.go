@@ -45,7 +45,7 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 	}{
 		{args: "--race 7", want: result{stdout: plan + "}"}},
 		{args: "--race 7 --budget 5 --daily 4", want: result{stdout: plan + `,"left":25` + zeros + `,"left_today":15` + zeros}},
-		{args: "--race 7 --max-fee 2", want: result{stderr: "2.5 tokens are above the limit of 2 tokens", status: 6}},
+		{args: "--race 7 --max-fee 2", want: result{stderr: file + ": horse 1 in race 7: fee not allowed: 2.5 tokens are above the limit of 2 tokens\n", status: 6}},
 		{args: "--race 99 --yes", want: result{stderr: "not found", status: 3}},
 		{args: "--race 7 --horse 4000 --yes", want: result{stderr: "not one of the 6 horses", status: 6}},
 		{args: "--race 10 --yes", want: result{stderr: "registration closed", status: 6}},
@@ -64,7 +64,8 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		if test.fault.Method != "" {
 			fake.Inject(test.fault)
 		}
-		expect(t, environment(fake), test.want, append(command[:5:5], strings.Fields(test.args)...)...)
+		nowhere := append(environment(fake), "TMPDIR=/nowhere")
+		expect(t, nowhere, test.want, append(command[:5:5], strings.Fields(test.args)...)...)
 		if paid := len(fake.Registrations()); paid != test.paid {
 			t.Errorf("%s: %d registrations, want %d", test.args, paid, test.paid)
 		}
