@@ -4,14 +4,12 @@ package double
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"runtime/debug"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -62,7 +61,7 @@ func Equal(t *testing.T, what string, want, got any, opts ...cmp.Option) {
 }
 
 // Step is the response of a script to one request.
-type Step func(*http.Request) (*http.Response, error)
+type Step = httpmock.Responder
 
 // Script is a service in memory: it responds to the first request with its first
 // step, and so on; the last step again and again. It notes what it was sent.
@@ -70,13 +69,6 @@ type Script struct {
 	Mu    sync.Mutex
 	Steps []Step
 	Seen  []Sent
-}
-
-// Sent is a request as the script got it.
-type Sent struct {
-	At      time.Time
-	Request *http.Request
-	Body    string
 }
 
 func Play(steps ...Step) *Script { return &Script{Steps: steps} }
@@ -111,54 +103,6 @@ func (s *Script) Waits() []time.Duration {
 		}
 	}
 	return waits
-}
-
-// Respond returns a step: a status, a body and header lines ("Retry-After: 3").
-func Respond(status int, body string, header ...string) Step {
-	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
-}
-
-// Pages responds to page requests for a listing of n entries, newest first: with those
-// that start before start_time_from, or after the offset; at most ten.
-func Pages(n int, start func(i int) int64, entry func(i int) string) Step {
-	return func(req *http.Request) (*http.Response, error) {
-		var query struct {
-			From   *int64 `json:"start_time_from"`
-			Offset int
-		}
-		if err := json.NewDecoder(req.Body).Decode(&query); err != nil {
-			return nil, err
-		}
-		first := query.Offset
-		if query.From != nil {
-			first = sort.Search(n, func(i int) bool { return start(i) < *query.From })
-		}
-		var page []string
-		for i := first; i < min(first+10, n); i++ {
-			page = append(page, entry(i))
-		}
-		return Respond(http.StatusOK, List(page...))(req)
-	}
-}
-
-// Stream is a step whose body is produced as it is read.
-func Stream(status int, length int64, body func() io.Reader, header ...string) Step {
-	return func(req *http.Request) (*http.Response, error) {
-		h := http.Header{}
-		for _, line := range header {
-			name, value, _ := strings.Cut(line, ": ")
-			h.Add(name, value)
-		}
-		return &http.Response{
-			StatusCode: status, Header: h, Body: io.NopCloser(body()), ContentLength: length,
-			Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		}, nil
-	}
-}
-
-// Broken is a step: no response.
-func Broken(err error) Step {
-	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
 var ErrReset = errors.New("connection reset by peer")

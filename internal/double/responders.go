@@ -1,0 +1,107 @@
+package double
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jarcoal/httpmock"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// Mocked returns a client of a mock that responds to every request in the same way, and the mock.
+func Mocked(tb testing.TB, respond httpmock.Responder, opts ...horseracing.Option) (*horseracing.Client, *httpmock.MockTransport) {
+	tb.Helper()
+	mock := httpmock.NewMockTransport()
+	mock.RegisterNoResponder(respond)
+	return Connect(tb, Service, &http.Client{Transport: mock}, opts...), mock
+}
+
+// InTurn responds to the first request with the first responder, and so on; the last one responds to
+// all that follow.
+func InTurn(responders ...httpmock.Responder) httpmock.Responder {
+	var requests atomic.Int64
+	return func(req *http.Request) (*http.Response, error) {
+		return responders[min(int(requests.Add(1)), len(responders))-1](req)
+	}
+}
+
+// Respond responds with a status, a body and header lines ("Retry-After: 3").
+func Respond(status int, body string, header ...string) httpmock.Responder {
+	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
+}
+
+// Stream responds with a body that is produced as it is read.
+func Stream(status int, length int64, body func() io.Reader, header ...string) httpmock.Responder {
+	return func(req *http.Request) (*http.Response, error) {
+		h := http.Header{}
+		for _, line := range header {
+			name, value, _ := strings.Cut(line, ": ")
+			h.Add(name, value)
+		}
+		return &http.Response{
+			StatusCode: status, Header: h, Body: io.NopCloser(body()), ContentLength: length,
+			Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		}, nil
+	}
+}
+
+// Broken responds with an error of the connection.
+func Broken(err error) httpmock.Responder {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+// Sent is a request as a mock got it.
+type Sent struct {
+	At      time.Time
+	Request *http.Request
+	Body    string
+}
+
+// Noting notes each request before it is responded to.
+func Noting(sent *[]Sent, respond httpmock.Responder) httpmock.Responder {
+	var mu sync.Mutex
+	return func(req *http.Request) (*http.Response, error) {
+		var body []byte
+		if req.Body != nil {
+			body, _ = io.ReadAll(req.Body)
+			req.Body.Close()
+		}
+		mu.Lock()
+		*sent = append(*sent, Sent{time.Now(), req, string(body)})
+		mu.Unlock()
+		again := req.WithContext(req.Context())
+		again.Body = io.NopCloser(strings.NewReader(string(body)))
+		return respond(again)
+	}
+}
+
+// Pages responds to page requests for a listing of n entries, newest first: with those
+// that start before start_time_from, or after the offset; at most ten.
+func Pages(n int, start func(i int) int64, entry func(i int) string) httpmock.Responder {
+	return func(req *http.Request) (*http.Response, error) {
+		var query struct {
+			From   *int64 `json:"start_time_from"`
+			Offset int
+		}
+		if err := json.NewDecoder(req.Body).Decode(&query); err != nil {
+			return nil, err
+		}
+		first := query.Offset
+		if query.From != nil {
+			first = sort.Search(n, func(i int) bool { return start(i) < *query.From })
+		}
+		var page []string
+		for i := first; i < min(first+10, n); i++ {
+			page = append(page, entry(i))
+		}
+		return Respond(http.StatusOK, List(page...))(req)
+	}
+}
