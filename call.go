@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -32,10 +33,11 @@ type backend struct {
 	pageRetries int               // Retry.Max for the pages of a listing
 	budget      transport.Budget
 	logger      *slog.Logger
-	warned      atomic.Int64 // when a long wait was logged, unless a request was accepted since
-	how         json.Options // of decoding
+	decoding    json.Options // of responses
 	drifts      drifts
 	onSkip      func(context.Context, error) // of WithSkipHandler; may be nil
+
+	longWaitLogged atomic.Int64 // when a long wait was logged, unless a request was accepted since
 }
 
 // decoder reads a successful response. It is called again if another attempt has followed.
@@ -45,21 +47,21 @@ type decoder interface {
 
 // do makes one call: it sends the request of an operation until an attempt is final, and returns
 // nil if into has read the response. If into is nil, any successful response will do.
-func (b *backend) do(ctx context.Context, op operation, into decoder, opts []CallOption) error {
+func (b *backend) do(ctx context.Context, op operation, into decoder, opts []CallOption) (err error) {
 	if b == nil {
 		return errNotMade
 	}
-	x := exchange{backend: b, ctx: ctx, config: callConfig{retry: b.retry, clientRetry: b.retry}, into: into}
+	x := exchange{backend: b, ctx: ctx, into: into}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&x.config)
 		}
 	}
-	x.last.request = &x.request
-	err := x.request.init(ctx, b, op, &x.config)
-	if err == nil {
-		stopped := x.run()
-		err = conclude(&x.last, stopped)
+	x.config.retry = x.config.retry.withDefaults(b.retry)
+	if x.request, err = newRequest(ctx, b, op, &x.config); err == nil {
+		x.last.request = &x.request
+		x.run()
+		err = conclude(&x.last, x.stopped)
 	}
 	if x.config.capture != nil {
 		*x.config.capture = x.last.captured()
@@ -84,90 +86,82 @@ type response struct {
 }
 
 // exchange sends the request of one call until an attempt is final. One goroutine uses it. The
-// http.Client calls its RoundTrip for each attempt. The retry loop of go-retryablehttp calls check
-// after an attempt, to decide whether another one follows, and backoff and prepare before that.
+// retry loop of go-retryablehttp sends each attempt with an http.Client, whose transport is
+// RoundTrip, and calls check after it, to decide whether another one follows. Before that it calls
+// backoff and prepare.
 type exchange struct {
 	// Fixed for the call:
-	*backend
-	request
-	config callConfig
-	ctx    context.Context
-	into   decoder // may be nil
-	http   http.Client
-	loop   retryablehttp.Client
+	backend *backend
+	request request
+	config  callConfig
+	ctx     context.Context
+	into    decoder // may be nil
+	http    http.Client
+	loop    retryablehttp.Client
 
 	// What the loop counts:
 	waiter   pace.Waiter       // for how long the call has waited for its turns
 	last     response          // of the last attempt that was sent
+	ended    time.Time         // when that attempt ended
 	meaning  transport.Meaning // of that attempt
 	failures int               // attempts that failed and were retried; refusals do not count
-	paid     int               // tokens of the budget that these retries cost
+	spent    int               // tokens of the budget that these retries cost
+	stopped  error             // why no attempt follows the last one although one should have
 }
 
-// run makes the attempts. If another one should have followed the last one, it returns why that was
-// not sent: the error of the context or of OnSend, a *pace.LimiterError or a *pace.ExpiredError.
-func (x *exchange) run() (stopped error) {
-	x.waiter = pace.NewWaiter(x.priority, cmp.Or(x.op.paceRoute, x.op.route))
-	x.waiter.Patient, x.waiter.MaxWait = x.op.isPatient, x.config.retry.MaxWait
-	x.http = http.Client{Transport: x, Jar: x.jar, CheckRedirect: refuseRedirect}
+// run makes the attempts. If another one should have followed the last one, it sets stopped: to the
+// error of the context or of OnSend, to a *pace.LimiterError or to a *pace.ExpiredError.
+func (x *exchange) run() {
+	op, retry := &x.request.op, x.config.retry
+	x.waiter = pace.NewWaiter(x.request.priority, cmp.Or(op.paceRoute, op.route))
+	x.waiter.Patient, x.waiter.MaxWait = op.isPage, retry.MaxWait
+	x.http = http.Client{Transport: x, Jar: x.backend.jar, CheckRedirect: refuseRedirect}
 	x.loop = retryablehttp.Client{
-		HTTPClient: &x.http, RetryMax: x.config.retry.Max, RetryWaitMin: x.config.retry.MinWait, RetryWaitMax: x.config.retry.MaxWait,
+		HTTPClient: &x.http, RetryMax: retry.Max, RetryWaitMin: retry.MinWait, RetryWaitMax: retry.MaxWait,
 		CheckRetry: x.check, Backoff: x.backoff, PrepareRetry: x.prepare, ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	if x.op.isPatient && x.config.retry.Max > 0 {
+	if op.isPage && retry.Max > 0 {
 		x.loop.RetryMax = math.MaxInt // refusals of a page do not count, and check counts the failures
 	}
-	plain := http.Request{Method: x.op.method, URL: &x.url, Host: x.url.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	req := retryablehttp.Request{Request: plain.WithContext(context.WithValue(x.ctx, infoKey{}, &x.info))}
-	if x.payload != nil {
-		_ = req.SetBody(x.payload) // fails only for other types
+	if _, err := x.loop.Do(x.request.first(x.ctx)); err != nil && err == x.ctx.Err() { //nolint:errorlint // that of an attempt is wrapped
+		x.stopped = err // during a backoff
 	}
-	_, err := x.loop.Do(&req)
-	if notSent, ok := errors.AsType[*notSentError](err); ok {
-		return notSent.cause
+	if x.stopped == nil && x.meaning == transport.Conclusive {
+		x.backend.budget.Add(max(1, x.spent))
 	}
-	if _, isOfAttempt := errors.AsType[*url.Error](err); err != nil && !isOfAttempt {
-		return err // the context ended during a backoff
-	}
-	if x.meaning == transport.Conclusive {
-		x.budget.Add(max(1, x.paid))
-	}
-	return nil
 }
 
-// notSentError is the error of an attempt that was not sent.
-type notSentError struct{ cause error }
-
-func (e *notSentError) Error() string { return e.cause.Error() }
-
 // RoundTrip makes one attempt: it waits for its turn, sends the request, and reports to the pace
-// how that went.
+// how that went. If the request is not sent, it sets stopped.
 func (x *exchange) RoundTrip(req *http.Request) (resp *http.Response, err error) {
-	if err := x.pace.Enter(x.ctx, &x.waiter, x.late); err != nil {
-		return nil, &notSentError{err}
+	if x.stopped = x.backend.pace.Enter(x.ctx, &x.waiter, x.logLongWait); x.stopped != nil {
+		return nil, x.stopped
 	}
 	defer func() { // also if the caller's code ends the goroutine
-		outcome, hold := transport.Report(x.op.method, resp, err)
-		x.pace.Leave(&x.waiter, outcome, hold)
-		if outcome == pace.Accepted && x.warned.Swap(0) != 0 {
+		outcome, hold := transport.Report(x.request.op.method, resp, err)
+		x.backend.pace.Leave(&x.waiter, outcome, hold)
+		if outcome == pace.Accepted && x.backend.longWaitLogged.Swap(0) != 0 {
 			x.log(slog.LevelInfo, "the service accepts requests again")
 		}
 	}()
 	if x.last.number == 0 && len(x.config.onSend) > 0 {
 		for _, onSend := range append(x.config.onSend, x.ctx.Err) { // the context may end while they run
-			if err := onSend(); err != nil {
-				return nil, &notSentError{err}
+			if x.stopped = onSend(); x.stopped != nil {
+				return nil, x.stopped
 			}
 		}
 	}
-	x.header(req.Header) // that of this attempt, with the cookies that the http.Client has added
-	if x.op.noCache {
+	if x.last.number > 0 && !(x.request.op.isPage && x.meaning == transport.Refused) {
+		x.log(slog.LevelWarn, "retry", slog.Duration("wait", time.Since(x.ended)))
+	}
+	x.backend.header(req.Header) // that of this attempt, with the cookies that the http.Client has added
+	if x.request.op.noCache {
 		req.Header.Set("Cache-Control", "no-cache")
 	}
 	began := time.Now()
-	resp, err = x.send.RoundTrip(req)
-	x.last.attempt = newAttempt(x.last.number+1, resp, err)
-	x.log(slog.LevelDebug, "attempt", slog.Duration("duration", time.Since(began)))
+	resp, err = x.backend.send.RoundTrip(req)
+	x.ended, x.last.attempt = time.Now(), newAttempt(x.last.number+1, resp, err)
+	x.log(slog.LevelDebug, "attempt", slog.Duration("duration", x.ended.Sub(began)))
 	return resp, err
 }
 
@@ -187,26 +181,27 @@ func newAttempt(number int, resp *http.Response, err error) attempt {
 }
 
 // check is the retryablehttp.CheckRetry: it decides whether another attempt follows. A successful
-// response is decoded first.
-func (x *exchange) check(ctx context.Context, resp *http.Response, err error) (bool, error) {
-	if _, ok := errors.AsType[*notSentError](err); ok {
+// response is decoded first, since one that is damaged is retried.
+func (x *exchange) check(ctx context.Context, resp *http.Response, _ error) (bool, error) {
+	if x.stopped != nil {
 		return false, nil
 	}
 	if x.last.status/100 == 2 {
 		x.last.err = x.last.verify(x.into)
 	}
-	meaning, mayRepeat := transport.Classify(x.op.method, resp, x.last.err)
-	x.meaning = meaning
+	op, retry, mayRepeat := &x.request.op, x.config.retry, false
+	x.meaning, mayRepeat = transport.Classify(op.method, resp, x.last.err)
 	switch ended := ctx.Err(); {
-	case !mayRepeat, ended != nil && errors.Is(err, ended):
+	case !mayRepeat, ended != nil && errors.Is(x.last.err, ended):
 		return false, nil
 	case ended != nil:
-		return false, &notSentError{ended}
-	case meaning == transport.Refused: // the pace makes the next attempt wait, or ends the call
-		return true, nil
-	case x.failures >= x.config.retry.Max, !x.op.isPatient && transport.RetryAfter(x.last.header) > x.config.retry.MaxWait:
+		x.stopped = ended
 		return false, nil
-	case x.budget.Add(0) < x.op.retryCost():
+	case x.meaning == transport.Refused: // the pace makes the next attempt wait, or ends the call
+		return true, nil
+	case x.failures >= retry.Max, !op.isPage && transport.RetryAfter(x.last.header) > retry.MaxWait:
+		return false, nil
+	case x.backend.budget.Left() < op.retryCost():
 		x.log(slog.LevelWarn, "no retry: the retry budget is spent")
 		return false, nil
 	}
@@ -223,8 +218,11 @@ func (r *response) verify(into decoder) (err error) {
 	case into != nil:
 		err = into.decode(r)
 	}
-	if err != nil && transport.IsHTML(r.body) {
+	switch {
+	case err != nil && transport.IsHTML(r.body):
 		err = r.decodeError(&readError{err: transport.ErrHTML})
+	case errors.Is(err, transport.ErrEmpty) && r.status == http.StatusAccepted:
+		err = r.decodeError(&readError{err: fmt.Errorf("status 202 means that the service has not finished: %w", transport.ErrEmpty)})
 	}
 	if err == nil && r.op.method == http.MethodGet && !bytes.Contains(r.body, []byte(`"error`)) { // most have none, and are long
 		return nil
@@ -238,24 +236,21 @@ func (r *response) verify(into decoder) (err error) {
 // backoff is the retryablehttp.Backoff: it pays for the retry that follows, and returns how long
 // to wait before it. After a refusal it does not wait, because the pace makes all requests of the
 // route wait.
-func (x *exchange) backoff(least, most time.Duration, _ int, resp *http.Response) (wait time.Duration) {
-	isRefusal := x.meaning == transport.Refused
-	if !isRefusal {
-		wait = transport.Backoff(least, most, x.failures, resp)
-		x.failures++
-		x.paid += x.op.retryCost()
-		x.budget.Add(-x.op.retryCost())
+func (x *exchange) backoff(least, most time.Duration, _ int, resp *http.Response) time.Duration {
+	if x.meaning == transport.Refused {
+		return 0
 	}
-	if !isRefusal || !x.op.isPatient {
-		x.log(slog.LevelWarn, "retry", slog.Duration("wait", wait))
-	}
+	wait, cost := transport.Backoff(least, most, x.failures, resp), x.request.op.retryCost()
+	x.failures++
+	x.spent += cost
+	x.backend.budget.Add(-cost)
 	return wait
 }
 
 // prepare is the retryablehttp.PrepareRetry: it makes the request that of the next attempt, with
 // its number and without the headers that the one before had.
 func (x *exchange) prepare(req *http.Request) error {
-	info := x.info
+	info := x.request.info
 	info.Attempt += x.last.number
 	*req = *req.WithContext(context.WithValue(x.ctx, infoKey{}, &info))
 	req.Header = http.Header{}
@@ -266,52 +261,50 @@ func (x *exchange) prepare(req *http.Request) error {
 // followed, why it was not sent. It returns nil if the attempt found a response that can be used.
 func conclude(r *response, stopped error) (err error) {
 	expired, isExpired := errors.AsType[*pace.ExpiredError](stopped)
-	isSuccess := r.status/100 == 2
+	isFailure := r.status != 0 && r.status/100 != 2
 	switch {
-	case isExpired && r.number == 0:
-		err = r.expiredError(expired)
-	case isExpired && r.status != 0 && !isSuccess:
+	case isExpired && isFailure:
 		refusal := r.apiError()
 		refusal.RetryAfter = max(refusal.RetryAfter, expired.For)
 		err = refusal
+	case isExpired:
+		err = r.expiredError(expired)
 	case stopped != nil || r.status == 0:
 		err = r.transportError(stopped)
-	case !isSuccess:
+	case isFailure:
 		err = r.apiError()
 	default:
 		err = r.err
 	}
-	if err != nil && transport.MayHaveTakenEffect(r.op.method, r.number, r.status, r.err) {
+	if err != nil && r.number > 0 && transport.MayHaveTakenEffect(r.op.method, r.status, r.err) {
 		err = &outcomeUnknown{err: err, hint: r.op.hint}
 	}
 	return err
 }
 
-// late logs a long wait, at most once a minute for all requests that wait.
-func (x *exchange) late() {
-	now, last := time.Now().UnixNano(), x.warned.Load()
-	if now-last >= int64(time.Minute) && x.warned.CompareAndSwap(last, now) {
+// logLongWait logs a long wait, at most once a minute for all requests that wait.
+func (x *exchange) logLongWait() {
+	now, last := time.Now().UnixNano(), x.backend.longWaitLogged.Load()
+	if now-last >= int64(time.Minute) && x.backend.longWaitLogged.CompareAndSwap(last, now) {
 		x.log(slog.LevelWarn, "waiting until the service accepts requests")
 	}
 }
 
 // log logs what the last attempt found, without keys.
 func (x *exchange) log(level slog.Level, message string, more ...slog.Attr) {
-	if !x.logger.Enabled(x.ctx, level) {
+	logger, r := x.backend.logger, &x.last
+	if !logger.Enabled(x.ctx, level) {
 		return
 	}
-	attrs := []slog.Attr{slog.String("operation", x.op.String()), slog.String("id", x.info.ID), slog.Int("attempt", x.last.number)}
-	if x.last.status != 0 {
-		attrs = append(attrs, slog.Int("status", x.last.status))
+	attrs := []slog.Attr{slog.String("operation", r.op.String()), slog.String("id", r.info.ID), slog.Int("attempt", r.number)}
+	if r.status != 0 {
+		attrs = append(attrs, slog.Int("status", r.status))
 	}
-	if x.last.err != nil {
-		attrs = append(attrs, slog.String("error", errorText(x.keys.Text(x.last.err.Error()))))
+	if r.err != nil {
+		attrs = append(attrs, slog.String("error", errorText(r.keys.Text(r.err.Error()))))
 	}
-	x.logger.LogAttrs(x.ctx, level, "horseracing: "+message, append(attrs, more...)...)
+	logger.LogAttrs(x.ctx, level, "horseracing: "+message, append(attrs, more...)...)
 }
-
-// infoKey is the key of a request's context for the *CallInfo.
-type infoKey struct{}
 
 // refuseRedirect has the http.Client return a redirect as the response. To follow it
 // would send the API key to another host, and drop the body.

@@ -40,7 +40,7 @@ type Client struct {
 // [WithHTTPClient]. It is optional: idle connections are closed after 90 seconds
 // anyway. Requests in flight are not interrupted, and later calls open new connections.
 // Close may be called more than once.
-func (c *Client) Close() { c.wire.CloseIdle() }
+func (c *Client) Close() { c.wire.CloseIdleConnections() }
 
 // String returns horseracing.Client(https://host).
 func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")" }
@@ -113,17 +113,17 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c := &Client{backend: &backend{
 		base:        base,
 		secrets:     redact.New(apiKey).And(cfg.userKeys...),
-		header:      transport.Header(apiKey, cfg.userAgent),
+		header:      headers(apiKey, cfg.userAgent),
 		pace:        pace.NewScheduler(cfg.limiter),
 		retry:       cfg.retry.withDefaults(defaultRetry),
 		pageRetries: cmp.Or(cfg.retry.Max, pageRetries),
 		logger:      cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-		how:         lenientUTF8,
+		decoding:    lenientUTF8,
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
 	}}
 	if cfg.drift != nil {
-		c.how = knownMembers
+		c.decoding = knownMembers
 	}
 	if err := c.connect(cfg); err != nil {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, err)
@@ -133,6 +133,15 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c.Tournaments = &TournamentsService{c.backend}
 	c.Missions = &MissionsService{c.backend}
 	return c, nil
+}
+
+// headers returns a function that sets the headers of a request. It keeps the key in its closure,
+// where fmt does not print it.
+func headers(apiKey, userAgent string) func(http.Header) {
+	return func(h http.Header) {
+		values := []string{apiKey, userAgent, "application/json", "application/json"}
+		h["X-Api-Key"], h["User-Agent"], h["Content-Type"], h["Accept"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
+	}
 }
 
 // connect makes the chain of transports through which requests are sent.

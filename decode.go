@@ -143,10 +143,10 @@ func newReadError(err error) *readError {
 // decoded member by member: a member of another type stays zero, and is an error only if its
 // field has the tag decode:"strict", because somebody decides by it.
 type memberReader struct {
-	how    json.Options // of an object as a whole: if drift is wanted, an unknown member does not fit
-	prefix string       // of the paths in drift
-	drift  []Drift      // what was found, without its route
-	err    *readError   // the first error of the object
+	decoding json.Options // of an object as a whole: if drift is wanted, an unknown member does not fit
+	prefix   string       // of the paths in drift
+	drift    []Drift      // what was found, without its route
+	err      *readError   // the first error of the object
 }
 
 var errEmpty = &readError{err: errors.New("it is null or has no documented member that can be read")}
@@ -172,7 +172,7 @@ func (m *memberReader) readWhole(object []byte, out any) error {
 		race.reserve()
 		defer race.release()
 	}
-	return json.Unmarshal(object, out, m.how)
+	return json.Unmarshal(object, out, m.decoding)
 }
 
 // value decodes the value at a JSON pointer of the object.

@@ -105,10 +105,11 @@ func (e *APIError) LogValue() slog.Value {
 }
 
 func (e *APIError) advice() string {
+	mayRefuseBody := e.hadBody && slices.Contains([]int{http.StatusBadRequest, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge}, e.StatusCode)
 	switch {
 	case isRedirect(e.StatusCode):
 		return "; redirects are not followed, because that could send the API key to another host: change the base URL"
-	case e.isPage && e.StatusCode <= 499 && e.hadBody:
+	case e.isPage && mayRefuseBody:
 		return "; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"
 	case e.isPage && e.StatusCode <= 499:
 		return "; the page is from a proxy or firewall, not from the service"
@@ -122,6 +123,8 @@ func (e *APIError) advice() string {
 		return fmt.Sprintf("; wait %v before the next request", e.RetryAfter.Round(time.Millisecond))
 	case e.StatusCode == http.StatusTooManyRequests:
 		return "; send fewer requests: WithRateLimit sets a limit"
+	case e.StatusCode == http.StatusForbidden && mayRefuseBody:
+		return "; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: connect without it"
 	}
 	return ""
 }
@@ -215,13 +218,15 @@ func isSkip(err error) bool {
 // context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
 // context.DeadlineExceeded. If an attempt exceeded [WithAttemptTimeout], the error matches
 // context.DeadlineExceeded, too. If the context was done while the call waited for a retry,
-// the text also names the last failure.
+// errors.As also finds the error of the last attempt: an [*APIError] if it had an error status.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
 	ID       string // the horse, race or tournament requested, redacted, or empty if the route has no placeholder
 	Attempts int    // requests that were sent; 0 if none was
 	Err      error  // the cause
+
+	hadBody bool // a GET request with a body
 }
 
 // Error names the operation and the cause.
@@ -234,6 +239,8 @@ func (e *TransportError) advice() string {
 	switch {
 	case transport.IsPlainServer(e.Err):
 		return "; the server does not speak TLS: should the base URL begin with http:// instead?"
+	case isTimeout && e.hadBody:
+		return "; some proxies drop the body of a GET request, for which a service may then wait: connect without them; " + timeout.SetBy + " sets how long an attempt may take"
 	case isTimeout:
 		return "; " + timeout.SetBy + " sets how long an attempt may take"
 	}
@@ -242,6 +249,19 @@ func (e *TransportError) advice() string {
 
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
+
+// stoppedAfter is why another attempt was not sent after a response with an error status. errors.Is
+// and errors.As find both.
+type stoppedAfter struct {
+	reason error
+	last   *APIError
+}
+
+func (e *stoppedAfter) Error() string {
+	return fmt.Sprintf("%v after status %d", e.reason, e.last.StatusCode)
+}
+
+func (e *stoppedAfter) Unwrap() []error { return []error{e.reason, e.last} }
 
 // TieOverflowError reports that all entries of a page have the same start time, so
 // there may be more of them than the listing can return. All that it returned have been

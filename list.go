@@ -32,7 +32,7 @@ const maxEntries = 100_000
 
 // decode reads the list entry by entry.
 func (l *list[T]) decode(r *response) error {
-	*l = list[T]{response: r, members: memberReader{how: r.how}}
+	*l = list[T]{response: r, members: memberReader{decoding: r.decoding}}
 	kind := jsontext.Value(r.body).Kind()
 	switch {
 	case r.status == http.StatusNoContent || isNothing(r.body):

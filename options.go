@@ -135,11 +135,13 @@ func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.limiter = l }
 }
 
-// WithLogger logs every attempt at level Debug and every retry at level Warn, with
+// WithLogger logs every attempt at level Debug, and a retry at level Warn when it is sent, with
 // operation, status and duration, and never with a header, a body or a key. Level Warn
 // also reports retries prevented by the retry budget, and waits while the service refuses
 // requests (after five seconds, then once a minute). Level Info reports the end of such a
-// wait. The default is to log nothing.
+// wait. A page of a [Pager] or [Follower] that is sent again after a refusal is logged at level
+// Debug alone, because a walk at the service's limit is refused again and again. The default is
+// to log nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.logger = l }
 }
@@ -227,10 +229,8 @@ type callConfig struct {
 	capture    *Response
 	background bool
 	onSend     []func() error
-	retry      Retry // all fields are set
+	retry      Retry // zero fields default to the client's
 	problem    error // the first thing wrong with an option
-
-	clientRetry Retry // the client's; all fields are set
 }
 
 // CaptureResponse stores the last response of the call in r, whether the call
@@ -273,7 +273,7 @@ func CallRetry(r Retry) CallOption {
 		if problem := r.problem(); problem != nil && c.problem == nil {
 			c.problem = fmt.Errorf("CallRetry: %w", problem)
 		}
-		c.retry = r.withDefaults(c.clientRetry)
+		c.retry = r
 	}
 }
 

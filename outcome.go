@@ -19,25 +19,29 @@ func (r *response) transportError(stopped error) *TransportError {
 	case stopped != nil && r.err != nil:
 		cause = fmt.Errorf("%w after: %w", stopped, r.err)
 	case stopped != nil && r.status != 0:
-		cause = fmt.Errorf("%w after status %d", stopped, r.status)
+		cause = &stoppedAfter{stopped, r.apiError()}
 	}
-	return &TransportError{Method: r.info.Method, Route: r.info.Route, ID: r.info.ID, Attempts: r.number, Err: r.keys.Error(cause)}
+	return &TransportError{
+		Method: r.info.Method, Route: r.info.Route, ID: r.info.ID, Attempts: r.number, Err: r.keys.Error(cause), hadBody: r.op.readsByBody(),
+	}
 }
 
 // newAPIError returns an error for the last attempt.
 func (r *response) newAPIError(status int) *APIError {
 	return &APIError{
 		StatusCode: status, Method: r.info.Method, Route: r.info.Route, ID: r.info.ID, Header: r.keys.Header(r.header),
-		RetryAfter: transport.RetryAfter(r.header), Attempts: r.number,
+		RetryAfter: transport.RetryAfter(r.header), Attempts: r.number, hadBody: r.op.readsByBody(),
 	}
 }
 
-// expiredError returns the error of a call that was not sent, because the service
-// refuses requests for longer than the call may wait.
+// expiredError returns the error of a call that was not sent, or not again after an attempt without
+// an error status, because the service refuses requests for longer than the call may wait.
 func (r *response) expiredError(expired *pace.ExpiredError) *APIError {
 	e := r.newAPIError(expired.Status)
-	e.Message, e.RetryAfter = expired.Error(), expired.For
-	if 0 < expired.For && expired.For <= time.Hour { // the same instant, and so the same text, until then
+	e.Message, e.RetryAfter, e.Header = expired.Error(), expired.For, http.Header{}
+	if r.err != nil {
+		e.Message = clip(r.keys.Text(redact.Visible(e.Message+", after: "+r.err.Error())), maxErrorMessage)
+	} else if 0 < expired.For && expired.For <= time.Hour { // the same instant, and so the same text, until then
 		e.Message += " until " + time.Now().Add(expired.For).UTC().Round(time.Second).Format(time.RFC3339)
 	}
 	return e
@@ -69,7 +73,7 @@ func (r *response) apiError() *APIError {
 	case words != "":
 		e.Message = clip(r.keys.Text(redact.Visible(words)), maxErrorMessage)
 	case e.isPage:
-		e.Message, e.hadBody = "an HTML page", r.op.method == http.MethodGet && r.op.body != nil
+		e.Message = "an HTML page"
 	default:
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		e.Message = clip(redact.Visible(line), 200)

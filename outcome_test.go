@@ -43,7 +43,8 @@ func TestConcludeReturnsTheErrorOfACall(t *testing.T) {
 		"an end after a write's refusal":    {"POST", found(429), context.Canceled, "POST /races: context canceled after status 429 (after 2 attempts)", false},
 		"too long a wait after a refusal":   {"GET", found(429), expired, "GET /races: status 429 Too Many Requests (after 2 attempts); wait 1m0s before the next request", false},
 		"a refusal":                         {"GET", found(429), nil, refused, false},
-		"too long a wait after a reset":     {"GET", attempt{number: 1, err: errReset}, expired, "GET /races: not sent, because the service refuses requests after: connection reset", false},
+		"too long a wait after a reset":     {"GET", attempt{number: 1, err: errReset}, expired, "GET /races: status 429 Too Many Requests: not sent, because the service refuses requests, after: connection reset; wait 1m0s before the next request", false},
+		"or after a damaged response":       {"GET", attempt{number: 1, status: 200, err: unreadable}, expired, "GET /races: status 429 Too Many Requests: not sent, because the service refuses requests, after: " + unreadable.Error() + "; wait 1m0s before the next request", false},
 		"an error of the limiter":           {"GET", attempt{}, &pace.LimiterError{Err: errReset}, "GET /races: waiting for the limiter: connection reset", false},
 		"a limiter's error after a failure": {"GET", found(500), &pace.LimiterError{Err: errReset}, "GET /races: waiting for the limiter: connection reset after status 500 (after 2 attempts)", false},
 	} {
@@ -52,6 +53,12 @@ func TestConcludeReturnsTheErrorOfACall(t *testing.T) {
 		want := test.want
 		if test.unknown {
 			want += "; the outcome is unknown: look"
+		}
+		if _, isAPI := errors.AsType[*APIError](err); !isAPI && (test.stopped == expired || test.last.status/100 > 2) {
+			t.Errorf("%s: %v is no APIError", name, err)
+		}
+		if test.stopped != nil && test.stopped != expired && !errors.Is(err, test.stopped) {
+			t.Errorf("%s: %v is not %v", name, err, test.stopped)
 		}
 		if errors.Is(err, ErrOutcomeUnknown) != test.unknown || (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s:\n%v, want\n%s", name, err, want)

@@ -48,7 +48,7 @@ func placeRace(r *Race) (start Timestamp, of TierID) {
 func placeTournament(t *Tournament) (start Timestamp, of TierID) { return t.StartTime, t.Tier }
 
 func (l *listing[T]) op() operation {
-	return operation{method: http.MethodGet, route: l.route, order: l.order, isPatient: true}
+	return operation{method: http.MethodGet, route: l.route, priority: l.order, isPage: true}
 }
 
 // ceilMilli rounds up to the millisecond, for both ends of a range: an entry

@@ -8,11 +8,11 @@ import (
 	"net/url"
 
 	"github.com/go-json-experiment/json"
+	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/route"
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // operation is one operation of the service, and how its response is decoded.
@@ -25,9 +25,9 @@ type operation struct {
 	query         string
 	objectOrArray bool          // an object is accepted as an array of one, as it is for every id
 	noCache       bool          // a cached response must not be used
-	paceRoute     string        // that the service may limit on its own, unless it is the route
-	order         pace.Priority // of a read: zero for a single one, which goes before polls, and these before walks
-	isPatient     bool          // while it is refused it waits, as long as the context allows
+	paceRoute     string        // what the pace takes for the route, unless it is the route itself
+	priority      pace.Priority // of a poll or a page; other reads have pace.Read
+	isPage        bool          // a request of a Pager or Follower: while it is refused, it waits as long as its context
 	hint          string        // what to do if the outcome of a write is unknown
 }
 
@@ -67,12 +67,16 @@ func (op operation) problem(ctx context.Context, config *callConfig) error {
 	return config.problem
 }
 
-// retryCost returns what a retry costs, in tokens of the budget.
+// readsByBody reports whether the operation is a read with a body, which some proxies drop or refuse.
+func (op operation) readsByBody() bool { return op.method == http.MethodGet && op.body != nil }
+
+// retryCost returns what a retry costs, in tokens of the budget. That of a page costs less, because a
+// walk of hours shall survive many failures.
 func (op operation) retryCost() int {
-	if op.isPatient {
-		return transport.PageCost
+	if op.isPage {
+		return 1
 	}
-	return transport.RetryCost
+	return 5
 }
 
 // request is what a call sends, in each of its attempts. It does not change.
@@ -83,20 +87,20 @@ type request struct {
 	url     url.URL
 	payload []byte // nil if none is sent
 
-	priority pace.Priority // of each attempt
-	how      json.Options  // of decoding the response
+	priority pace.Priority
+	decoding json.Options // of the response
 }
 
-// newRequest checks an operation and makes its request. With an error, the request names what
-// was requested.
-func (r *request) init(ctx context.Context, b *backend, op operation, config *callConfig) (err error) {
-	r.op, r.keys, r.how = op, b.secrets, b.how
+// newRequest checks an operation and its options, and makes the request.
+func newRequest(ctx context.Context, b *backend, op operation, config *callConfig) (request, error) {
 	if problem := op.problem(ctx, config); problem != nil {
-		return r.keys.Error(op.invalid(problem))
+		return request{}, b.secrets.Error(op.invalid(problem))
 	}
+	r := request{op: op, keys: b.secrets, decoding: b.decoding}
+	var unencodable error
 	if op.body != nil {
 		var keys []string
-		r.payload, keys, err = encodeBody(op.body)
+		r.payload, keys, unencodable = encodeBody(op.body)
 		r.keys = r.keys.And(keys...)
 	} else if op.method != http.MethodGet {
 		r.payload = []byte("{}") // net/http repeats requests without a body
@@ -107,22 +111,35 @@ func (r *request) init(ctx context.Context, b *backend, op operation, config *ca
 	} else if path = op.route; op.id != nil {
 		id, path = r.keys.Text(op.idText()), route.Fill(path, url.PathEscape(op.idText()))
 	}
-	if err != nil {
-		return r.op.invalid(errors.New("the body cannot be encoded: " + clip(r.keys.Text(err.Error()), maxErrorMessage)))
+	if unencodable != nil {
+		return request{}, r.op.invalid(errors.New("the body cannot be encoded: " + clip(r.keys.Text(unencodable.Error()), maxErrorMessage)))
 	}
 	r.info = CallInfo{Method: op.method, Route: r.op.route, ID: id, Attempt: 1}
 	switch {
 	case config.background:
 		r.priority = pace.Walk
 	case op.method == http.MethodGet:
-		r.priority = max(pace.Read, op.order)
+		r.priority = max(pace.Read, op.priority)
 	}
 	r.url = *b.base
 	r.url.RawPath = r.url.EscapedPath() + path
 	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // both parts were checked
 	r.url.RawQuery = op.query
-	return nil
+	return r, nil
 }
+
+// first returns the request of the first attempt, without headers.
+func (r *request) first(ctx context.Context) *retryablehttp.Request {
+	plain := http.Request{Method: r.op.method, URL: &r.url, Host: r.url.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := &retryablehttp.Request{Request: plain.WithContext(context.WithValue(ctx, infoKey{}, &r.info))}
+	if r.payload != nil {
+		_ = req.SetBody(r.payload) // fails only for other types
+	}
+	return req
+}
+
+// infoKey is the key of a request's context for the *CallInfo.
+type infoKey struct{}
 
 // String names the operation, with the id that was requested.
 func (r *request) String() string { return operationText(r.info.Method, r.info.Route, r.info.ID) }

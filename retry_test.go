@@ -40,7 +40,7 @@ func (f found) after(d time.Duration) found {
 func newExchange(ctx context.Context, method string, finds ...found) *exchange {
 	op := operation{method: method}
 	if method == "WALK" {
-		op.method, op.isPatient = http.MethodGet, true
+		op.method, op.isPage = http.MethodGet, true
 	}
 	b := &backend{logger: slog.New(slog.DiscardHandler), pace: pace.NewScheduler(nil), header: func(http.Header) {}}
 	b.send = tripFunc(func(*http.Request) (*http.Response, error) {
@@ -93,20 +93,20 @@ func TestRetriesOfACallAndOfAWalk(t *testing.T) {
 			{status(429), true, none, 5}, {status(403).after(time.Hour), true, none, 5}, {status(429), true, none, 5},
 			{status(429), true, none, 5}, {status(500), true, ms(200), 4},
 		}},
-		"a walk's failure that names a wait": {"WALK", 5, []try{{status(502).after(10 * time.Minute), true, waits{defaultRetry.MaxWait, defaultRetry.MaxWait * 11 / 10}, 4}}},
+		"a walk's failure that names a wait": {"WALK", 5, []try{{status(502).after(10 * time.Minute), true, waits{defaultRetry.MaxWait, defaultRetry.MaxWait}, 4}}},
 		"a walk's failures":                  {"WALK", 5, []try{{status(500), true, ms(200), 4}, {status(500), true, ms(400), 3}, {status(200), false, none, 3}}},
 		"a walk's failure that is for good":  {"WALK", 5, []try{{failed(transport.ErrTooLarge), false, none, 5}}},
 	} {
 		x := newExchange(t.Context(), test.method)
-		x.budget.Add(test.tokens - x.budget.Add(0))
+		x.backend.budget.Add(test.tokens - x.backend.budget.Left())
 		for i, try := range test.tries {
 			x.last.attempt = newAttempt(i+1, try.resp, try.err)
-			retried, err := x.check(x.ctx, try.resp, try.err)
+			retried, err := x.check(x.ctx, try.resp, nil)
 			var wait time.Duration
 			if retried {
 				wait = x.backoff(defaultRetry.MinWait, defaultRetry.MaxWait, i, try.resp)
 			}
-			if tokens := x.budget.Add(0); retried != try.retried || err != nil || wait < try.waits.least || wait > try.waits.most || tokens != try.tokens {
+			if tokens := x.backend.budget.Left(); retried != try.retried || err != nil || wait < try.waits.least || wait > try.waits.most || tokens != try.tokens {
 				t.Errorf("%s, attempt %d: retried %v after %v, %d tokens left, %v; want %+v", name, i+1, retried, wait, tokens, err, try)
 			}
 		}
@@ -138,18 +138,18 @@ func TestBudgetOfACallAtItsEnd(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				x := newExchange(ctx, test.method, test.finds...)
-				send := x.send
-				x.send = tripFunc(func(req *http.Request) (*http.Response, error) {
+				send := x.backend.send
+				x.backend.send = tripFunc(func(req *http.Request) (*http.Response, error) {
 					resp, err := send.RoundTrip(req)
 					if err == context.Canceled {
 						cancel()
 					}
 					return resp, err
 				})
-				x.budget.Add(test.tokens - x.budget.Add(0))
-				stopped := x.run()
-				if tokens := x.budget.Add(0); tokens != test.left || x.last.number != test.tries || stopped != nil {
-					t.Errorf("%d attempts, %d tokens, %v; want %d, %d", x.last.number, tokens, stopped, test.tries, test.left)
+				x.backend.budget.Add(test.tokens - x.backend.budget.Left())
+				x.run()
+				if tokens := x.backend.budget.Left(); tokens != test.left || x.last.number != test.tries || x.stopped != nil {
+					t.Errorf("%d attempts, %d tokens, %v; want %d, %d", x.last.number, tokens, x.stopped, test.tries, test.left)
 				}
 			})
 		})
@@ -171,12 +171,9 @@ func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
 	} {
 		x := newExchange(ctx, http.MethodGet)
 		x.last.attempt = newAttempt(1, test.found.resp, test.found.err)
-		again, err := x.check(ctx, test.found.resp, test.found.err)
-		if notSent, ok := errors.AsType[*notSentError](err); ok {
-			err = notSent.cause
-		}
-		if again || err != test.stopped {
-			t.Errorf("%s: %v, %v", name, again, err)
+		again, err := x.check(ctx, test.found.resp, nil)
+		if again || err != nil || x.stopped != test.stopped {
+			t.Errorf("%s: %v, %v, %v", name, again, err, x.stopped)
 		}
 	}
 }

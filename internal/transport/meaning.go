@@ -67,8 +67,21 @@ func isPermanent(err error) bool {
 // IsPlainServer reports whether the other side of a TLS handshake does not speak
 // TLS.
 func IsPlainServer(err error) bool {
-	_, plain := errors.AsType[tls.RecordHeaderError](err)
-	return plain || errors.Is(err, http.ErrSchemeMismatch) // by the http.Client
+	_, isPlain := errors.AsType[tls.RecordHeaderError](err)
+	return isPlain
+}
+
+// statusClientClosed is the status with which nginx notes a client that did not wait.
+const statusClientClosed = 499
+
+// MayHaveTakenEffect reports whether an attempt that ended so is a write that may have taken effect,
+// although no response confirms it. A write has not taken effect if it did not leave, or if the
+// status is 4xx. The statuses 408 and 499 are exceptions: they mean that a server or proxy stopped
+// waiting.
+func MayHaveTakenEffect(method string, status int, err error) bool {
+	_, isUnsent := errors.AsType[*UnsentError](err)
+	isRejected := status >= 400 && status <= 499 && status != http.StatusRequestTimeout && status != statusClientClosed
+	return !isRead(method) && !isUnsent && !isRejected
 }
 
 // Report returns what the pace is to learn from an attempt: how it went, and for how long its

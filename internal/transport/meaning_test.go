@@ -11,6 +11,24 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
+func TestWriteMayHaveTakenEffectUnlessItWasNotSentOrRejected(t *testing.T) {
+	const get, post = http.MethodGet, http.MethodPost
+	for status := 100; status <= 999; status++ {
+		isRejected := status >= 400 && status <= 499 && status != 408 && status != 499
+		if MayHaveTakenEffect(post, status, nil) == isRejected {
+			t.Errorf("status %d: may have taken effect: %t", status, !isRejected)
+		}
+	}
+	for name, is := range map[string]bool{
+		"lost": MayHaveTakenEffect(post, 0, errReset), "without a connection": !MayHaveTakenEffect(post, 0, &UnsentError{errReset}),
+		"a read": !MayHaveTakenEffect(get, 0, errReset),
+	} {
+		if !is {
+			t.Errorf("%s: the opposite", name)
+		}
+	}
+}
+
 // Either clock may be wrong, the service's or this machine's: the shorter of the two
 // readings counts, and never less than nothing.
 func TestARetryAfterIsReadInEachFormThatHasOneMeaning(t *testing.T) {

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
@@ -53,19 +52,6 @@ func (w *write) context(ctx context.Context) context.Context {
 	})
 }
 
-// statusClientClosed is the status with which nginx notes a client that did not wait.
-const statusClientClosed = 499
-
-// MayHaveTakenEffect reports whether a call that ended so is a write that may have taken effect,
-// although no response confirms it. A write has not taken effect if nothing was sent, or if the
-// status is 4xx. The statuses 408 and 499 are exceptions: they mean that a server or proxy stopped
-// waiting.
-func MayHaveTakenEffect(method string, attempts, status int, err error) bool {
-	_, isUnsent := errors.AsType[*UnsentError](err)
-	isRejected := status >= 400 && status <= 499 && status != http.StatusRequestTimeout && status != statusClientClosed
-	return !isRead(method) && attempts > 0 && !isUnsent && !isRejected
-}
-
 // Wire sends requests, reads and writes through a RoundTripper of each. It is the
 // RoundTripper that the caller's wrappers wrap.
 type Wire struct {
@@ -102,9 +88,8 @@ func NewWire(callers http.RoundTripper) *Wire {
 	return w
 }
 
-// CloseIdle closes the idle connections that no one else uses. It is not called
-// CloseIdleConnections: http.Client would call that after each failed call.
-func (w *Wire) CloseIdle() {
+// CloseIdleConnections closes the idle connections that no one else uses.
+func (w *Wire) CloseIdleConnections() {
 	for _, own := range w.owned {
 		own.CloseIdleConnections()
 	}
@@ -149,13 +134,4 @@ func unrepeatable(req *http.Request) *http.Request {
 	once.Header.Del("Idempotency-Key")
 	once.Header.Del("X-Idempotency-Key")
 	return once
-}
-
-// Header returns a function that sets the headers of a request. It keeps the key in its closure,
-// where fmt does not print it.
-func Header(apiKey, userAgent string) func(http.Header) {
-	return func(h http.Header) {
-		values := []string{apiKey, userAgent, "application/json", "application/json"}
-		h["X-Api-Key"], h["User-Agent"], h["Content-Type"], h["Accept"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
-	}
 }

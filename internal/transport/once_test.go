@@ -50,24 +50,6 @@ func TestWireKeepsConnectionsUnlessTheRequestIsAWrite(t *testing.T) {
 	}
 }
 
-func TestWriteMayHaveTakenEffectUnlessItWasNotSentOrRejected(t *testing.T) {
-	const get, post = http.MethodGet, http.MethodPost
-	for status := 100; status <= 999; status++ {
-		isRejected := status >= 400 && status <= 499 && status != 408 && status != 499
-		if MayHaveTakenEffect(post, 1, status, nil) == isRejected {
-			t.Errorf("status %d: may have taken effect: %t", status, !isRejected)
-		}
-	}
-	for name, is := range map[string]bool{
-		"lost": MayHaveTakenEffect(post, 1, 0, errReset), "without a connection": !MayHaveTakenEffect(post, 1, 0, &UnsentError{errReset}),
-		"no attempt": !MayHaveTakenEffect(post, 0, 0, nil), "a read": !MayHaveTakenEffect(get, 1, 0, errReset),
-	} {
-		if !is {
-			t.Errorf("%s: the opposite", name)
-		}
-	}
-}
-
 // A transport that went through http2.ConfigureTransports shares its connections with its clones.
 func TestWireSendsWritesOnConnectionsOfTheirOwnAlsoAfterConfigureTransports(t *testing.T) {
 	for _, isForced := range []bool{false, true} {

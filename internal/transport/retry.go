@@ -35,29 +35,30 @@ func Backoff(least, most time.Duration, retries int, resp *http.Response) time.D
 		demanded = min(RetryAfter(resp.Header), most)
 	}
 	longest := min(float64(least)*math.Exp2(float64(retries)), float64(most))
-	jitter := rand.N(max(time.Duration(longest), demanded/10, 1))
-	return demanded + min(jitter, math.MaxInt64-demanded)
+	jitter := min(max(time.Duration(longest), demanded/10), most-demanded)
+	return demanded + rand.N(max(jitter, 1))
 }
 
-// Budget is the budget of retries that all calls of a client share: each retry spends five tokens,
-// and one if it is of a page of a walk. A conclusive response after retries refunds them, and one
-// at once earns one token. Random faults leave enough, and in an outage the load soon falls to one
-// attempt a call.
+// Budget is a number of tokens that the retries of many calls share. A retry takes some, a conclusive
+// response after retries gives them back, and one at once earns one. Random faults leave enough, and
+// in an outage the load soon falls to one attempt a call. The zero value is full.
 type Budget struct {
 	mu    sync.Mutex
 	spent int
 }
 
-const (
-	budgetSize = 500
-	RetryCost  = 5
-	PageCost   = 1
-)
+const budgetSize = 500
 
-// Add adds tokens, and returns how many there are.
-func (b *Budget) Add(tokens int) int {
+// Add adds tokens, or takes some if their number is negative.
+func (b *Budget) Add(tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.spent = max(0, b.spent-tokens)
+}
+
+// Left returns how many tokens are left.
+func (b *Budget) Left() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return budgetSize - b.spent
 }

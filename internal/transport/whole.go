@@ -28,8 +28,6 @@ type Body struct {
 	Bytes []byte // without the Content-Encoding and a byte order mark
 	Cut   bool   // it is of an error status, and was longer
 	Err   error  // it is not of an error status, and has another Content-Encoding: ErrEncoding
-
-	limited io.LimitedReader // of what is read
 }
 
 // Close does nothing.
@@ -105,8 +103,7 @@ func (w Whole) read(resp *http.Response) error {
 	}
 	if err == nil {
 		buffer.Grow(int(min(max(resp.ContentLength, 0), 1<<20)) + bytes.MinRead) // beyond 1 MiB nothing before the bytes arrive
-		body.limited = io.LimitedReader{R: source, N: limit + 1}
-		_, err = buffer.ReadFrom(&body.limited)
+		_, err = buffer.ReadFrom(io.LimitReader(source, limit+1))
 	}
 	text := buffer.Bytes()
 	isLonger := int64(len(text)) > limit
