@@ -291,6 +291,9 @@ func raceOperation(id RaceID) operation {
 // paid. Call [RacesService.Registered] before registering again, and count the fee as paid
 // until it returns false.
 //
+// The end of ctx ends the call at once, also while the request is under way, and then the outcome is
+// unknown. The Register method of package ledger waits for the response instead.
+//
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {

@@ -83,8 +83,8 @@ func (l *Ledger) open() error {
 
 const (
 	lockWait     = 5 * time.Second
+	outcomeWait  = 15 * time.Minute // for a line whose request was sent
 	lockInterval = 10 * time.Millisecond
-	forever      = time.Duration(math.MaxInt64)
 )
 
 // locked waits for the lock, reads what other processes appended, and calls do, which may

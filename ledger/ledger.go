@@ -56,6 +56,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/registration"
 )
 
 // Sentinels for errors.Is. If an error matches one of them, nothing was sent.
@@ -228,6 +229,12 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // is Unknown. It is also Unknown if the race does not list the horse and Register had sent the
 // request more than once.
 //
+// A registration that has left is awaited: if ctx ends while an attempt is being made, Register
+// waits for its response, though no longer than an attempt may take, and records what that says.
+// Without a response the outcome is unknown, and errors.Is finds the error of ctx besides. No other
+// attempt follows. The reading after a refusal (30 seconds at most) and the writing of the outcome
+// do not end with ctx either, so Register may return that much later than ctx ends.
+//
 // If the outcome cannot be written to the file, the error says so. The returned entry has the
 // outcome, but the entry in the file stays Sending. After a failed write, Register sends
 // nothing until the ledger is opened again.
@@ -237,7 +244,7 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	}
 	isSent := false
 	var refusal error // by this ledger
-	_, err = l.client.Races.Register(ctx, r, append(slices.Clip(opts), horseracing.OnSend(func() error {
+	_, err = l.client.Races.Register(registration.Await(ctx), r, append(slices.Clip(opts), horseracing.OnSend(func() error {
 		entry, refusal = l.send(ctx, r, fee)
 		isSent = refusal == nil
 		return refusal
@@ -249,11 +256,12 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		entry.State, entry.Note = Refused, err.Error()
 		return entry, err
 	}
+	ctx = context.WithoutCancel(ctx)
 	if err != nil {
 		entry.Note = err.Error()
 	}
 	entry.State, err = l.outcome(ctx, r, err)
-	entry, failed := l.conclude(context.WithoutCancel(ctx), forever, entry)
+	entry, failed := l.conclude(ctx, outcomeWait, entry)
 	if entry.State == Entered {
 		err = nil
 	}
@@ -275,6 +283,10 @@ func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horse
 	return entry, l.named(pair{r.Horse, r.Race}, err)
 }
 
+// readingWait limits the reading of a race after a refusal, which the end of the caller's context
+// does not interrupt.
+const readingWait = 30 * time.Second
+
 // outcome returns the state of a registration that was sent, and its error.
 func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err error) (State, error) {
 	api, isAPI := errors.AsType[*horseracing.APIError](err)
@@ -286,6 +298,8 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 	case !isAPI || !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity}, api.StatusCode):
 		return Refused, err
 	}
+	ctx, stop := context.WithTimeout(ctx, readingWait)
+	defer stop()
 	race, failed := l.client.Races.Get(ctx, r.Race)
 	switch {
 	case failed == nil && race.Has(r.Horse):

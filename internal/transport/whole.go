@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/horseracing-go/horseracing/internal/registration"
 )
 
 // Whole is a RoundTripper whose responses are complete: their Body is a [*Body]. A response that
@@ -59,21 +61,23 @@ const DefaultMaxBytes = 8 << 20
 // maxFailureBody limits the body of an error status.
 const maxFailureBody = 1 << 20
 
-// RoundTrip sends a request and reads the response.
+// RoundTrip sends a request and reads the response. The end of a context of [registration.Await]
+// does not interrupt it, but is part of its error.
 func (w Whole) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeoutCause(req.Context(), w.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(registration.Attempt(req.Context()), w.Timeout, errTimeout)
 	defer cancel()
 	resp, err := w.Next.RoundTrip(req.WithContext(ctx))
 	if err == nil {
 		err = w.read(resp)
 	}
-	switch ended := ctx.Err(); {
-	case err == nil:
+	if err == nil {
 		return resp, nil
-	case errors.Is(context.Cause(ctx), errTimeout):
-		return nil, &TimeoutError{SetBy: w.SetBy}
-	case ended != nil && !errors.Is(err, ended):
-		return nil, fmt.Errorf("%w: %w", ended, err)
+	}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		err = &TimeoutError{SetBy: w.SetBy}
+	}
+	if ended := req.Context().Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	return nil, err
 }
