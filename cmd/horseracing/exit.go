@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/ledger"
@@ -203,9 +204,11 @@ func explain(err error) string {
 	if errors.Is(err, horseracing.ErrUnauthorized) && !isBlocked(err) {
 		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}
-	broken, isTransport := errors.AsType[*horseracing.TransportError](err)
-	if isTransport && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
-		return fmt.Sprintf("the service does not respond: check HORSERACING_BASE_URL (%v)", broken.Err)
+	if fault := connection.Fault(err); fault != "" && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
+		if broken, ok := errors.AsType[*horseracing.TransportError](err); ok {
+			err = broken.Err
+		}
+		return fmt.Sprintf("%s (%v)", fault, err)
 	}
 	return withFlags.Replace(err.Error())
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -215,6 +216,12 @@ func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 	onlyReads(t, fake)
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
+	distrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	distrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	distrusted.StartTLS()
+	t.Cleanup(distrusted.Close)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	t.Cleanup(proxy.Close)
 	folder := t.TempDir()
 	unfinished := filepath.Join(folder, "open.jsonl")
 	writeFile(t, unfinished, `{"main_race_id":7,"start_time":1748782800000}`)
@@ -246,7 +253,11 @@ func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 		{with("HORSERACING_USER_KEY="), "owned", 2, "HORSERACING_USER_KEY"},
 		{with("HORSERACING_API_KEY=wrong"), "watch", 4, "does not accept the API key: check HORSERACING_API_KEY\n"},
 		{with("HORSERACING_API_KEY=wrong"), "doctor", 4, "horseracing doctor: the service does not accept the API key"},
-		{with("HORSERACING_BASE_URL=http://127.0.0.1:1"), "open", 5, "check HORSERACING_BASE_URL"},
+		{with("HORSERACING_USER_KEY=key\n"), "open", 2, "horseracing open: HORSERACING_USER_KEY contains a newline"},
+		{with("HORSERACING_BASE_URL=http://127.0.0.1:1"), "open", 5, "does not respond: check HORSERACING_BASE_URL"},
+		{with("HORSERACING_BASE_URL=" + distrusted.URL), "open", 5, "SSL_CERT_FILE"},
+		{append(with("HORSERACING_BASE_URL=https://game.test"), "HTTPS_PROXY="+proxy.URL), "open", 5, "through the proxy: check HTTPS_PROXY"},
+		{append(with("HORSERACING_BASE_URL=https://game.test"), "HTTPS_PROXY=http://127.0.0.1:1"), "open", 5, "the proxy does not let requests pass"},
 		{with("HORSERACING_BASE_URL=" + other.URL), "doctor", 1, "check the base URL"},
 		{with(""), "horse 5000", 3, "GET /api/v1/horses/5000: status 404 Not Found"},
 		{with(""), "race 99 --json", 3, `{"error":{"code":"not_found","message":"GET /api/v1/races/99: not found: status 200 OK, ` +

@@ -2,8 +2,12 @@
 package connection
 
 import (
+	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -38,12 +42,44 @@ func Open(demo bool, getenv func(string) string, options ...horseracing.Option) 
 		return nil, errors.New("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
 	}
 	userKey := horseracing.UserKey(getenv("HORSERACING_USER_KEY"))
-	client, err := horseracing.NewClient(baseURL, apiKey, append(options, horseracing.WithUserKeys(userKey))...)
+	options = append(options, horseracing.WithUserKeys(userKey))
+	client, err := horseracing.NewClient(baseURL, apiKey, options...)
+	if err == nil && userKey != "" { // what a paste can spoil is the same for both keys
+		if _, err = horseracing.NewClient(baseURL, string(userKey), options...); err != nil {
+			err = errors.New(strings.ReplaceAll(err.Error(), "the API key", "HORSERACING_USER_KEY"))
+		}
+	}
 	if err != nil {
 		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
 		return nil, errors.New(variables.Replace(problem))
 	}
 	return &Service{Client: client, APIKey: apiKey, UserKey: userKey, Close: client.Close}, nil
+}
+
+// Fault names whom to blame for a call that got no response, and what to check. It returns ""
+// if the service responded.
+func Fault(err error) string {
+	_, isBroken := errors.AsType[*horseracing.TransportError](err)
+	_, isDistrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	network, _ := errors.AsType[*net.OpError](err)
+	api, _ := errors.AsType[*horseracing.APIError](err)
+	switch {
+	case api != nil && api.StatusCode == http.StatusProxyAuthRequired, network != nil && network.Op == "proxyconnect":
+		return "the proxy does not let requests pass: check HTTPS_PROXY and HTTP_PROXY"
+	case !isBroken:
+		return ""
+	case isDistrusted:
+		return "the certificate of the service is not trusted: name the file of its authority in SSL_CERT_FILE, or check HORSERACING_BASE_URL"
+	}
+	var proxy *url.URL
+	base, err := url.Parse(os.Getenv("HORSERACING_BASE_URL"))
+	if err == nil {
+		proxy, err = http.ProxyFromEnvironment(&http.Request{URL: base})
+	}
+	if proxy != nil || err != nil {
+		return "the service does not respond through the proxy: check HTTPS_PROXY and HTTP_PROXY, and HORSERACING_BASE_URL"
+	}
+	return "the service does not respond: check HORSERACING_BASE_URL"
 }
 
 // ServiceTime returns when the service made a response, or if the response does not say it
