@@ -32,7 +32,8 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 	closed, joined, high := openRace(fake, 10), openRace(fake, 11), openRace(fake, 12)
 	closed.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Minute))
 	joined.Participants, high.MinLevel = []horseracing.RaceParticipant{{Number: fake.Horses(0)[0]}}, 99
-	fake.AddRaces(closed, joined, high)
+	fake.AddRaces(closed, joined, high, openRace(fake, 13), openRace(fake, 14))
+	const owned = "/api/v1/horses/user" // whose body a proxy refuses, or drops
 	const zeros = "00000000000000000"
 	const plan = `{"dry_run":true,"horse":1,"race":7,"fee":25` + zeros
 	type fault = horseracingtest.Fault
@@ -58,10 +59,12 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		{args: "--race 8 --budget 5 --yes", fault: fault{Method: "POST", ResetAfter: true}, want: result{stdout: "settled"}, paid: 2},
 		{args: "--race 9 --budget 5", want: result{stderr: "7.5 tokens are above the limit of 5 tokens", status: 6}, paid: 2},
 		{args: "--race 9 --yes", fault: fault{Method: "POST", Status: 400}, want: result{`"refused"`, "status 400", 6}, paid: 2},
-		{args: "--race 0 --yes", want: result{stderr: "--horse, --race and --ledger are needed", status: 2}, paid: 2},
+		{args: "--race 13 --yes", fault: fault{Path: owned, Status: 400}, want: result{stdout: `"state":"entered"`}, paid: 3},
+		{args: "--race 14 --yes", fault: fault{Path: owned, Status: 200, Body: "[]"}, want: result{stdout: `"state":"entered"`}, paid: 4},
+		{args: "--race 0 --yes", want: result{stderr: "--horse, --race and --ledger are needed", status: 2}, paid: 4},
 	} {
 		opened = opened || strings.Contains(test.args, "--yes")
-		if test.fault.Method != "" {
+		if test.fault.Status != 0 || test.fault.ResetAfter {
 			fake.Inject(test.fault)
 		}
 		nowhere := append(environment(fake), "TMPDIR=/nowhere")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
@@ -34,12 +35,17 @@ func (e Entry) Known() ledger.Entry {
 // Sight is what was seen of a registration before it is sent.
 type Sight struct {
 	Race    *horseracing.Race
-	Horse   *horseracing.Horse // nil if the owner has no such horse
-	Against []error            // what prevents the registration now; of the ledger, errors.Is finds its sentinels
+	Horse   *horseracing.Horse
+	Against []error // what prevents the registration now; of the ledger, errors.Is finds its sentinels
 }
 
-// Look reads the race and the owner's horses, and returns what prevents the registration. An
-// error means that one of them could not be read. Nothing is sent or written.
+// ownedTime is how long the list of the owner's horses is waited for.
+const ownedTime = 5 * time.Second
+
+// Look reads the race and the horse, and returns what prevents the registration. An error
+// means that one of them could not be read. That the horse is another owner's prevents it only
+// if the list of the owner's horses shows that: proxies drop or refuse the body with which it
+// is requested. Nothing is sent or written.
 func (e Entry) Look(ctx context.Context) (Sight, error) {
 	var seen Sight
 	var err error
@@ -47,13 +53,17 @@ func (e Entry) Look(ctx context.Context) (Sight, error) {
 		return Sight{}, err
 	}
 	var response horseracing.Response
-	owned, err := e.Client.Horses.Owned(ctx, e.UserKey, horseracing.CaptureResponse(&response))
-	if err != nil {
+	if seen.Horse, err = e.Client.Horses.Get(ctx, e.Horse, horseracing.CaptureResponse(&response)); err != nil {
 		return Sight{}, err
 	}
-	if i := slices.IndexFunc(owned, func(h horseracing.Horse) bool { return h.Number == e.Horse }); i >= 0 {
-		seen.Horse = &owned[i]
-	} else {
+	limited, cancel := context.WithTimeout(ctx, ownedTime)
+	defer cancel()
+	owned, err := e.Client.Horses.Owned(limited, e.UserKey)
+	isOwned := slices.ContainsFunc(owned, func(h horseracing.Horse) bool { return h.Number == e.Horse })
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Sight{}, err
+	case err == nil && len(owned) > 0 && !isOwned:
 		seen.Against = append(seen.Against, fmt.Errorf("horse %d is not one of the %d horses of the owner", e.Horse, len(owned)))
 	}
 	for _, err := range []error{e.Ledger.Check(e.Registration, seen.Race.EntryFee), seen.Race.CheckEntry(seen.Horse, connection.ServiceTime(&response))} {
