@@ -14,6 +14,7 @@ import (
 // WatchQuery configures [RacesService.Watch].
 type WatchQuery struct {
 	Interval time.Duration // time between polls; default 15s
+	Known    []RaceID      // races that are not reported as opened when they are listed first, such as those of the last snapshot before a restart
 }
 
 const watchInterval = 15 * time.Second
@@ -43,7 +44,7 @@ type RaceChange struct {
 }
 
 // Watch polls the open races until ctx is done, and yields a snapshot after each poll. The
-// first snapshot reports all races as opened. Watch starts no goroutine, and does not poll
+// first snapshot reports all races as opened, except those in Known. Watch starts no goroutine, and does not poll
 // while the loop body runs. Snapshots share races, so do not modify them. To serve several
 // readers, keep the last snapshot in an atomic.Pointer.
 //
@@ -70,7 +71,7 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
 			return
 		}
-		w := watch{RacesService: s, op: op}
+		w := watch{RacesService: s, op: op, known: slices.Clone(q.Known)}
 		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
 		for ctx.Err() == nil {
 			skipped, err := w.poll(ctx)
@@ -95,6 +96,7 @@ type watch struct {
 	*RacesService
 	op     operation
 	last   Snapshot
+	known  []RaceID        // of the query, without those that were listed since
 	unread map[string]bool // entries that the last poll could not read, by their ids; without an id by their JSON
 }
 
@@ -146,12 +148,16 @@ func (w *watch) advance(races []Race, isNameless bool) {
 		}
 	}
 	for key, race := range is {
-		if was[key] == nil {
+		switch last := was[key]; {
+		case last == nil && !slices.Contains(w.known, key.id):
 			change(RaceOpened, race, nil)
-		} else if isUpdate(was[key], race) {
-			change(RaceUpdated, race, was[key])
+		case last != nil && isUpdate(last, race):
+			change(RaceUpdated, race, last)
 		}
 	}
+	w.known = slices.DeleteFunc(w.known, func(id RaceID) bool {
+		return slices.ContainsFunc(races, func(r Race) bool { return r.MainRaceID == id })
+	})
 	slices.SortFunc(w.last.Changes, func(a, b RaceChange) int {
 		return cmp.Or(
 			cmp.Compare(a.Kind, b.Kind), // closed, opened, updated

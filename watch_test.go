@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -17,18 +20,18 @@ import (
 
 // story returns the changes and the errors that a watch yields until a race with the id "end"
 // opens; an error with how many races its snapshot has.
-func story(t *testing.T, polls []string, opts ...horseracing.Option) (lines []string) {
+func story(t *testing.T, polls []string, known []horseracing.RaceID, opts ...horseracing.Option) (lines []string) {
 	const end = `{"_id":"end","main_race_id":99}`
-	var steps []double.Step
+	var lists []httpmock.Responder
 	for _, list := range append(polls, double.List(end), double.List(end)) {
 		status := http.StatusOK
 		if list == "500" {
 			status = http.StatusInternalServerError
 		}
-		steps = append(steps, double.Respond(status, list))
+		lists = append(lists, httpmock.NewStringResponder(status, list))
 	}
-	client := double.Play(steps...).Client(t, append(opts, double.NoRetries())...)
-	for s, err := range client.Races.Watch(double.Within(t, 24*time.Hour), horseracing.WatchQuery{}) {
+	client, _ := double.Mocked(t, double.InTurn(lists...), append(opts, double.NoRetries())...)
+	for s, err := range client.Races.Watch(double.Within(t, 24*time.Hour), horseracing.WatchQuery{Known: known}) {
 		if err != nil {
 			if lines = append(lines, fmt.Sprint("error ", len(s.Races))); len(s.Changes) > 0 {
 				t.Errorf("an error with the changes %v", s.Changes)
@@ -85,9 +88,20 @@ func TestWatchReportsWhatChanged(t *testing.T) {
 	}
 	for name, test := range tests {
 		double.Run(t, name, func(t *testing.T) {
-			double.Equal(t, "changes", test.want, story(t, test.polls))
+			double.Equal(t, "changes", test.want, story(t, test.polls, nil))
 		})
 	}
+}
+
+// A program that is restarted does not report again what it has reported.
+func TestWatchDoesNotReportKnownRacesAsOpened(t *testing.T) {
+	a, b, later := listed(1, "a"), listed(2, "b"), listed(4, "later")
+	synctest.Test(t, func(t *testing.T) {
+		known := []horseracing.RaceID{1, 3, 4}
+		got := story(t, []string{double.List(a, b), double.List(listed(1, "a1", 1), b, later), double.List(b), double.List(a, b)}, known)
+		double.Equal(t, "changes", []string{"opened b", "updated a1 was a", "closed a1 was a1", "closed later was later", "opened a"}, got)
+		double.Equal(t, "the query", []horseracing.RaceID{1, 3, 4}, known)
+	})
 }
 
 func TestWatchAndFollowPollAtTheirInterval(t *testing.T) {
@@ -148,7 +162,7 @@ func TestWatchKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 		"without any id nothing closes":             {[]string{double.List(a, b), double.List(without, c), double.List(c)}, []string{"opened a", "opened b", "opened c", "error 3", "closed a was a", "closed b was b"}},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			double.Equal(t, "changes", test.want, story(t, test.polls))
+			double.Equal(t, "changes", test.want, story(t, test.polls, nil))
 			var handled []string
 			handler := horseracing.WithSkipHandler(func(_ context.Context, err error) {
 				if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok {
@@ -157,7 +171,7 @@ func TestWatchKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 				handled = append(handled, "error")
 			})
 			want := slices.DeleteFunc(slices.Clone(test.want), func(line string) bool { return strings.HasPrefix(line, "error") })
-			double.Equal(t, "changes with a handler", want, story(t, test.polls, handler))
+			double.Equal(t, "changes with a handler", want, story(t, test.polls, nil, handler))
 			double.Equal(t, "handled", len(test.want)-len(want), len(handled))
 		})
 	}
