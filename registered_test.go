@@ -9,18 +9,23 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
+var errOther = errors.New("another request than that for the race, past all caches")
+
 // registered reads race 11 for horse 7 from one response, and returns what that decides: in,
 // absent, later (with when to read again) or never.
-func registered(t *testing.T, response double.Step, opts ...horseracing.Option) (string, *horseracing.UndecidedError, error) {
+func registered(t *testing.T, respond httpmock.Responder, opts ...horseracing.Option) (string, *horseracing.UndecidedError, error) {
 	t.Helper()
-	s := double.Play(response)
-	isIn, err := s.Client(t, append(opts, double.NoRetries())...).Races.Registered(t.Context(), 11, 7)
-	if n := len(s.Requests()); n != 1 || s.Requests()[0].Request.Header.Get("Cache-Control") != "no-cache" {
-		t.Errorf("%d requests, %v", n, s.Requests()[0].Request.Header)
+	client, mock := double.Mocked(t, httpmock.NewErrorResponder(errOther), append(opts, double.NoRetries())...)
+	mock.RegisterMatcherResponder(http.MethodGet, double.Service+"/api/v1/races/11", httpmock.HeaderIs("Cache-Control", "no-cache"), respond)
+	isIn, err := client.Races.Registered(t.Context(), 11, 7)
+	if n := mock.GetTotalCallCount(); n != 1 || errors.Is(err, errOther) {
+		t.Errorf("%d requests, %v", n, err)
 	}
 	undecided, isLater := errors.AsType[*horseracing.UndecidedError](err)
 	switch {
@@ -117,7 +122,7 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(48 * time.Hour)
-			if got, _, err := registered(t, double.Respond(200, "["+test.body+"]")); got != test.want {
+			if got, _, err := registered(t, httpmock.NewStringResponder(200, "["+test.body+"]")); got != test.want {
 				t.Errorf("%s: %s, %v; want %s", test.body, got, err, test.want)
 			}
 		})
@@ -127,21 +132,21 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 // A failure of the service or the connection says when to read again; a refusal does not.
 func TestRegisteredErrorsAreUnknownOutcomes(t *testing.T) {
 	for name, test := range map[string]struct {
-		step  double.Step
-		is    error
-		again time.Duration // from now on, or negative for never
+		respond httpmock.Responder
+		is      error
+		again   time.Duration // from now on, or negative for never
 	}{
-		"a race that is gone":             {double.Respond(200, `[]`), horseracing.ErrNotFound, -1},
-		"an error object":                 {double.Respond(200, `{"error":"asleep"}`), nil, -1},
-		"a page":                          {double.Respond(200, `<html>`), nil, 0},
-		"a broken connection":             {double.Broken(double.ErrReset), double.ErrReset, 0},
+		"a race that is gone":             {httpmock.NewStringResponder(200, `[]`), horseracing.ErrNotFound, -1},
+		"an error object":                 {httpmock.NewStringResponder(200, `{"error":"asleep"}`), nil, -1},
+		"a page":                          {httpmock.NewStringResponder(200, `<html>`), nil, 0},
+		"a broken connection":             {httpmock.NewErrorResponder(double.ErrReset), double.ErrReset, 0},
 		"a Retry-After":                   {double.Respond(429, ``, "Retry-After: 60"), horseracing.ErrRateLimited, time.Minute},
 		"a Retry-After of a 403":          {double.Respond(403, ``, "Retry-After: 60"), horseracing.ErrForbidden, time.Minute},
 		"one of more than an hour":        {double.Respond(429, ``, "Retry-After: 7200"), horseracing.ErrRateLimited, time.Hour},
-		"a response that is far too long": {double.Respond(200, `[`+strings.Repeat(" ", 5000)+`]`), horseracing.ErrResponseTooLarge, 0},
+		"a response that is far too long": {httpmock.NewStringResponder(200, `[`+strings.Repeat(" ", 5000)+`]`), horseracing.ErrResponseTooLarge, 0},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			got, undecided, err := registered(t, test.step, horseracing.WithMaxResponseBytes(4096))
+			got, undecided, err := registered(t, test.respond, horseracing.WithMaxResponseBytes(4096))
 			if test.is != nil && !errors.Is(err, test.is) || test.again < 0 && got != "never" || test.again >= 0 && (got != "later" || !undecided.RetryAt.Equal(time.Now().Add(test.again))) {
 				t.Errorf("%s: %v", got, err)
 			}
