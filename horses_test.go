@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
@@ -41,7 +43,8 @@ func TestHorsesMissionsReadsMissions(t *testing.T) {
 func TestGetOfNothingIsErrNotFound(t *testing.T) {
 	for _, name := range []string{"Horses.Get", "Horses.Missions", "Races.Get", "Tournaments.Get"} {
 		for body, status := range map[string]int{"404": 404, "": 204, " null\n": 200, "[\n]": 200} {
-			if _, err := operations()[name].Call(t.Context(), double.Play(double.Respond(status, body)).Client(t)); !errors.Is(err, horseracing.ErrNotFound) {
+			c, _ := double.Mocked(t, httpmock.NewStringResponder(status, body))
+			if _, err := operations()[name].Call(t.Context(), c); !errors.Is(err, horseracing.ErrNotFound) {
 				t.Errorf("%s, %q: %v", name, body, err)
 			}
 		}

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -25,16 +27,17 @@ import (
 func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 	const ms int64 = 1_700_000_000_000
 	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
-		s := double.Play(listing(`[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`))
+		var sent []double.Sent
+		c, _ := double.Mocked(t, double.Noting(&sent, listing(`[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`)))
 		bound := time.UnixMilli(ms).Add(fraction)
-		if _, err := s.Client(t).Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
+		if _, err := c.Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
 			t.Error(err)
 		}
-		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); s.Requests()[0].Body != want {
-			t.Errorf("Before %v: requested %s, want %s", bound, s.Requests()[0].Body, want)
+		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); sent[0].Body != want {
+			t.Errorf("Before %v: requested %s, want %s", bound, sent[0].Body, want)
 		}
-		s = double.Play(listing(fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)))
-		races, err := s.Client(t).Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
+		c, _ = double.Mocked(t, listing(fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)))
+		races, err := c.Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
 		if err != nil || int64(len(races)) != 3-up {
 			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
 		}
@@ -53,7 +56,7 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 		{5, "3", "tier 5 was requested, and an entry is of tier 3"},
 		{0, "3", "an entry is of tier 3 instead of the default 5: name a tier"}, // or the service has no tier 5
 	} {
-		c := double.Play(listing(fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, test.tier))).Client(t)
+		c, _ := double.Mocked(t, listing(fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, test.tier)))
 		errs := []error{errorsOf(c.Tournaments.Results(horseracing.ResultsQuery{Tier: test.requested}).All(t.Context()))}
 		if strings.HasPrefix(test.tier, `"`) {
 			errs = []error{
@@ -125,7 +128,8 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 		"since the far end":   {horseracing.ResultsQuery{Since: future}, 0},
 		"before the far past": {horseracing.ResultsQuery{Before: past}, 0},
 	} {
-		races, err := double.Play(listing(page)).Client(t).Races.Results(test.query).Take(t.Context(), 10)
+		c, _ := double.Mocked(t, listing(page))
+		races, err := c.Races.Results(test.query).Take(t.Context(), 10)
 		if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
 			t.Errorf("%s: %d races, want %d, %v", name, len(races), test.want, err)
 		}
@@ -134,7 +138,7 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 
 // A program that saves the cursor whatever happened must not lose its place.
 func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
-	races := double.Play(double.Respond(200, "[]")).Client(t).Races
+	races := responding(t, "[]").Races
 	saved := races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()
 	pager, follower := races.Results(horseracing.ResultsQuery{Resume: saved, Concurrency: -1}), races.Follow(horseracing.FollowQuery{Resume: saved, Since: time.UnixMilli(1)})
 	_, err := pager.Take(t.Context(), 5)
@@ -147,13 +151,13 @@ func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
 }
 
 // listing responds with pages of the entries of a JSON array.
-func listing(entries string) double.Step {
+func listing(entries string) httpmock.Responder {
 	var all []json.RawMessage
 	var starts []struct {
 		Start int64 `json:"start_time"`
 	}
 	if err := errors.Join(json.Unmarshal([]byte(entries), &all), json.Unmarshal([]byte(entries), &starts)); err != nil {
-		return double.Broken(err)
+		return httpmock.NewErrorResponder(err)
 	}
 	return double.Pages(len(all), func(i int) int64 { return starts[i].Start }, func(i int) string { return string(all[i]) })
 }
@@ -166,12 +170,11 @@ func TestAPageWithoutAnyStartIsAnError(t *testing.T) {
 		`[{"main_race_id":8,"start_time":8000},{"main_race_id":7,"start_time":null}]`,
 		`[{"main_race_id":7,"start_time":null}]`,
 	}
-	n := 0
-	s := double.Play(func(req *http.Request) (*http.Response, error) {
-		n++
-		return double.Respond(http.StatusOK, pages[min(n, len(pages))-1])(req)
-	})
-	c := s.Client(t, horseracing.WithSkipHandler(func(context.Context, error) {}))
+	var responders []httpmock.Responder
+	for _, page := range pages {
+		responders = append(responders, httpmock.NewStringResponder(http.StatusOK, page))
+	}
+	c, _ := double.Mocked(t, double.InTurn(responders...), horseracing.WithSkipHandler(func(context.Context, error) {}))
 	races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 100)
 	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok || len(races) != 2 {
 		t.Errorf("%d races, %v", len(races), err)
@@ -187,24 +190,19 @@ func TestABlockOfDeletedRacesIsNotTheEnd(t *testing.T) {
 		whole := double.Pages(200, func(i int) int64 { return newest - 60_000*int64(i) }, func(i int) string {
 			return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"final_order":[0]}`, 1000-i, newest-60_000*int64(i))
 		})
-		races := double.Play(func(req *http.Request) (*http.Response, error) {
+		c, _ := double.Mocked(t, func(req *http.Request) (*http.Response, error) {
 			response, err := whole(req)
 			if err != nil {
 				return nil, err
 			}
-			var page, kept []json.RawMessage
-			err = json.NewDecoder(response.Body).Decode(&page)
-			for _, race := range page {
-				var of struct {
-					ID int `json:"main_race_id"`
-				}
-				if err = errors.Join(err, json.Unmarshal(race, &of)); of.ID <= 900 || of.ID > 960 {
-					kept = append(kept, race)
-				}
+			var page []horseracing.Race
+			if err := json.NewDecoder(response.Body).Decode(&page); err != nil {
+				return nil, err
 			}
-			body, _ := json.Marshal(append([]json.RawMessage{}, kept...))
-			return double.Respond(http.StatusOK, string(body))(req)
-		}).Client(t).Races
+			isDeleted := func(r horseracing.Race) bool { return 900 < r.MainRaceID && r.MainRaceID <= 960 }
+			return httpmock.NewJsonResponse(http.StatusOK, slices.DeleteFunc(page, isDeleted))
+		})
+		races := c.Races
 		since := time.UnixMilli(newest - 60_000*150)
 		loops := map[string]iter.Seq2[*horseracing.Race, error]{
 			"since, one at a time":  races.Results(horseracing.ResultsQuery{Since: since}).All(t.Context()),

@@ -130,7 +130,7 @@ func registering(t *testing.T, respond httpmock.Responder, opts ...horseracing.O
 func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 	const registered, refused, unknown = "registered", "refused", "unknown"
 	cut := func(status int) httpmock.Responder {
-		return httpmock.Responder(double.Stream(status, 50, func() io.Reader { return iotest.ErrReader(io.ErrUnexpectedEOF) }))
+		return double.Stream(status, 50, func() io.Reader { return iotest.ErrReader(io.ErrUnexpectedEOF) })
 	}
 	for _, test := range []struct {
 		status int
@@ -179,7 +179,7 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 				if strings.HasSuffix(body, ".json") {
 					body = string(payload(t, body))
 				}
-				respond = httpmock.Responder(double.Respond(test.status, body, cmp.Or(test.header, "Content-Type: application/json")))
+				respond = double.Respond(test.status, body, cmp.Or(test.header, "Content-Type: application/json"))
 			}
 			c, mock := registering(t, respond, horseracing.WithMaxResponseBytes(1000))
 			receipt, err := c.Races.Register(t.Context(), double.Entry)
@@ -206,17 +206,19 @@ func TestRegisterIsRepeatedAfter429Alone(t *testing.T) {
 	for status, requests := range map[int]int{429: 4, 403: 1, 408: 1, 503: 1} {
 		for _, method := range []string{"Register", "POST", "HEAD", "PURGE"} {
 			synctest.Test(t, func(t *testing.T) {
-				s := double.Play(double.Respond(status, "", "Retry-After: 1"))
-				call := func() error { return s.Client(t).Do(t.Context(), method, "/api/v9/thing", nil, nil) }
+				c, mock := double.Mocked(t, func(req *http.Request) (*http.Response, error) {
+					if req.ContentLength == 0 {
+						t.Errorf("%s has no body: net/http would repeat it", method)
+					}
+					return httpmock.NewStringResponder(status, "").HeaderSet(http.Header{"Retry-After": {"1"}})(req)
+				})
+				call := func() error { return c.Do(t.Context(), method, "/api/v9/thing", nil, nil) }
 				if method == "Register" {
-					call = func() error { return double.Register(t.Context(), s.Client(t)) }
+					call = func() error { return double.Register(t.Context(), c) }
 				}
 				err := call()
-				if n := len(s.Requests()); n != requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != (status == 408 || status == 503) {
+				if n := mock.GetTotalCallCount(); n != requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != (status == 408 || status == 503) {
 					t.Errorf("%s, status %d: %d requests, %v", method, status, n, err)
-				}
-				if s.Requests()[0].Body == "" {
-					t.Errorf("%s has no body: net/http would repeat it", method)
 				}
 			})
 		}
@@ -329,7 +331,7 @@ func connected(trace *httptrace.ClientTrace) {
 // A transport of the caller's own may trace nothing, or a part: that no connection was seen
 // is then no proof that none was made. Each attempt has to prove its own outcome.
 func TestRegisterThroughATransportThatTracesNothingProvesNothing(t *testing.T) {
-	tracing := func(trace func(*httptrace.ClientTrace)) double.Step {
+	tracing := func(trace func(*httptrace.ClientTrace)) httpmock.Responder {
 		return func(req *http.Request) (*http.Response, error) {
 			trace(httptrace.ContextClientTrace(req.Context()))
 			return nil, double.ErrReset
@@ -338,20 +340,20 @@ func TestRegisterThroughATransportThatTracesNothingProvesNothing(t *testing.T) {
 	gotFirst := func(trace *httptrace.ClientTrace) { connected(trace); connects(trace) }
 	cut := double.Stream(200, 50, func() io.Reader { return double.Readers(`{"registered":`, io.ErrUnexpectedEOF) })
 	for name, test := range map[string]struct {
-		steps     []double.Step
+		respond   httpmock.Responder
 		requests  int
 		isUnknown bool
 	}{
-		"nothing":                     {[]double.Step{tracing(func(*httptrace.ClientTrace) {})}, 1, true},
-		"requested":                   {[]double.Step{tracing(connects)}, 4, false},
-		"requested and got":           {[]double.Step{tracing(connected)}, 1, true},
-		"got, then requested":         {[]double.Step{tracing(gotFirst)}, 1, true},
-		"requested, then a cut body":  {[]double.Step{tracing(connects), cut}, 2, true},
-		"requested, then got a reset": {[]double.Step{tracing(connects), tracing(connected)}, 2, true},
+		"nothing":                     {tracing(func(*httptrace.ClientTrace) {}), 1, true},
+		"requested":                   {tracing(connects), 4, false},
+		"requested and got":           {tracing(connected), 1, true},
+		"got, then requested":         {tracing(gotFirst), 1, true},
+		"requested, then a cut body":  {double.InTurn(tracing(connects), cut), 2, true},
+		"requested, then got a reset": {double.InTurn(tracing(connects), tracing(connected)), 2, true},
 	} {
-		s := double.Play(test.steps...)
-		err := double.Register(t.Context(), s.Client(t, double.Briefly))
-		if n := len(s.Requests()); n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.isUnknown {
+		c, mock := registering(t, test.respond, double.Briefly)
+		err := double.Register(t.Context(), c)
+		if n := mock.GetTotalCallCount(); n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.isUnknown {
 			t.Errorf("%s: after %d requests: %v", name, n, err)
 		}
 	}
@@ -370,18 +372,20 @@ func TestRegisterEndsWithTheContextWhereverItIs(t *testing.T) {
 		double.Run(t, name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
-			s := double.Play(func(req *http.Request) (*http.Response, error) {
+			requests := 0
+			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+				requests++
 				test.trace(httptrace.ContextClientTrace(req.Context()))
 				<-req.Context().Done()
-				return nil, double.ErrReset // not every RoundTripper returns the context's error
-			})
+				return nil, double.ErrReset // unlike httpmock, not every RoundTripper returns the context's error
+			})})
 			started := time.Now()
-			_, err := s.Client(t).Races.Register(ctx, double.Entry)
+			_, err := c.Races.Register(ctx, double.Entry)
 			if !errors.Is(err, context.Canceled) || !errors.Is(err, double.ErrReset) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
 				t.Errorf("got %v", err)
 			}
-			if took := time.Since(started); took != time.Second || len(s.Requests()) != 1 {
-				t.Errorf("%d requests in %v", len(s.Requests()), took)
+			if took := time.Since(started); took != time.Second || requests != 1 {
+				t.Errorf("%d requests in %v", requests, took)
 			}
 		})
 	}
