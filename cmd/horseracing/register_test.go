@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,6 +93,77 @@ func TestAKilledRegistrationIsSettledByTheNext(t *testing.T) {
 	expect(t, environment(fake), result{stdout: `"state":"entered"`}, args...)
 	if n := len(fake.Registrations()); n != 1 {
 		t.Errorf("%d registrations", n)
+	}
+}
+
+// Signals arrive while a request is on its way. One that registers is awaited, and its
+// response decides.
+func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
+	const read, post, hangup = "GET /api/v1/races/{id}", "POST /api/v1/races/register", syscall.Signal(1)
+	for name, test := range map[string]struct {
+		at      string
+		signals []os.Signal // the last one repeated after a second if the response does not come
+		status  int         // of the response to the registration; 0 enters the horse
+		want    result
+	}{
+		"TERM":                 {post, []os.Signal{syscall.SIGTERM}, 0, result{stdout: `"state":"entered"`}},
+		"HUP":                  {post, []os.Signal{hangup}, 0, result{stdout: `"state":"entered"`}},
+		"TERM and HUP at once": {post, []os.Signal{syscall.SIGTERM, hangup}, 0, result{stdout: `"state":"entered"`}},
+		"INT, and a refusal":   {post, []os.Signal{os.Interrupt}, 400, result{`"state":"refused"`, "status 400", 6}},
+		"INT, and no outcome":  {post, []os.Signal{os.Interrupt}, 500, result{`"state":"unknown"`, "run the same command again", 7}},
+		"nothing is sent yet":  {read, []os.Signal{hangup}, 0, result{status: 129}},
+		"HUP behind nohup":     {read, []os.Signal{hangup}, 0, result{stdout: `"state":"entered"`}},
+		"INT, and again":       {post, []os.Signal{os.Interrupt}, -1, result{stderr: "the fee may be paid", status: 7}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake, args, file := newRegistration(t)
+			arrived, goOn := make(chan struct{}), make(chan struct{})
+			wait := sync.OnceFunc(func() { close(arrived); <-goOn })
+			fake.Handle(test.at, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				wait()
+				return horseracingtest.Response{Status: test.status}, test.status > 0
+			})
+			cmd := prepare(t, environment(fake), args...)
+			if strings.Contains(name, "nohup") {
+				nohup, err := exec.LookPath("nohup")
+				if err != nil {
+					t.Skip(err)
+				}
+				cmd.Path, cmd.Args = nohup, append([]string{nohup}, cmd.Args...)
+			}
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			<-arrived
+			send := func() {
+				for _, s := range test.signals {
+					if err := cmd.Process.Signal(s); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(200 * time.Millisecond) // until they have an effect
+			}
+			send()
+			if test.status < 0 {
+				time.Sleep(time.Second)
+				send()
+			}
+			close(goOn)
+			_ = cmd.Wait() // its status counts
+			got := result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+			if got.status != test.want.status || !strings.Contains(got.stdout, test.want.stdout) || !strings.Contains(got.stderr, test.want.stderr) {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+			if entries, err := ledger.Read(file); test.status < 0 && (err != nil || len(entries) != 1 || entries[0].State != ledger.Sending) {
+				t.Errorf("%v, %v", entries, err)
+			}
+		})
 	}
 }
 
