@@ -123,7 +123,8 @@ func (x *exchange) run() {
 	if op.isPage && retry.Max > 0 {
 		x.loop.RetryMax = math.MaxInt // refusals of a page do not count, and check counts the failures
 	}
-	if _, err := x.loop.Do(x.request.first(x.ctx)); err != nil && err == x.ctx.Err() { //nolint:errorlint // that of an attempt is wrapped
+	first := x.request.first(x.ctx)
+	if _, err := x.loop.Do(&first); err != nil && err == x.ctx.Err() { //nolint:errorlint // that of an attempt is wrapped
 		x.stopped = err // during a backoff
 	}
 	if x.stopped == nil && x.meaning == transport.Conclusive {

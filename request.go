@@ -129,13 +129,13 @@ func newRequest(ctx context.Context, b *backend, op operation, config *callConfi
 }
 
 // first returns the request of the first attempt, without headers.
-func (r *request) first(ctx context.Context) *retryablehttp.Request {
+func (r *request) first(ctx context.Context) (first retryablehttp.Request) {
 	plain := http.Request{Method: r.op.method, URL: &r.url, Host: r.url.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	req := &retryablehttp.Request{Request: plain.WithContext(context.WithValue(ctx, infoKey{}, &r.info))}
+	first.Request = plain.WithContext(context.WithValue(ctx, infoKey{}, &r.info))
 	if r.payload != nil {
-		_ = req.SetBody(r.payload) // fails only for other types
+		_ = first.SetBody(r.payload) // fails only for other types
 	}
-	return req
+	return first
 }
 
 // infoKey is the key of a request's context for the *CallInfo.

@@ -30,6 +30,8 @@ type Body struct {
 	Bytes []byte // without the Content-Encoding and a byte order mark
 	Cut   bool   // it is of an error status, and was longer
 	Err   error  // it is not of an error status, and has another Content-Encoding: ErrEncoding
+
+	limited io.LimitedReader // of the bytes as they arrive; here, it takes no memory of its own
 }
 
 // Close does nothing.
@@ -107,7 +109,8 @@ func (w Whole) read(resp *http.Response) error {
 	}
 	if err == nil {
 		buffer.Grow(int(min(max(resp.ContentLength, 0), 1<<20)) + bytes.MinRead) // beyond 1 MiB nothing before the bytes arrive
-		_, err = buffer.ReadFrom(io.LimitReader(source, limit+1))
+		body.limited = io.LimitedReader{R: source, N: limit + 1}
+		_, err = buffer.ReadFrom(&body.limited)
 	}
 	text := buffer.Bytes()
 	isLonger := int64(len(text)) > limit
