@@ -388,24 +388,33 @@ func TestDoDecodesAsTheStandardLibrary(t *testing.T) {
 	}
 }
 
+// A mock may return such values, which no method of a Client has made.
 func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 	var pager horseracing.Pager[horseracing.Race]
 	var follower horseracing.Follower[horseracing.Race]
 	var races horseracing.RacesService
+	zero := new(horseracing.Client)
+	ctx := double.Within(t, time.Minute)
 	firstOf := func(all iter.Seq2[*horseracing.Race, error]) error {
 		for _, err := range all {
 			return err
 		}
 		return nil
 	}
-	_, taken := pager.Take(t.Context(), 1)
-	_, open := races.Open(t.Context())
-	for name, err := range map[string]error{
-		"a Pager": firstOf(pager.All(t.Context())), "Take of a Pager": taken, "a Follower": firstOf(follower.All(t.Context())),
-		"CatchUp of a Follower": firstOf(follower.CatchUp(t.Context())), "a service": open,
-		"a Client": new(horseracing.Client).Do(t.Context(), http.MethodGet, "/x", nil, nil),
-	} {
-		if !errors.Is(err, horseracing.ErrInvalidArgument) {
+	errs := map[string]error{
+		"a Pager": firstOf(pager.All(ctx)), "Take of a Pager": errorOf(pager.Take(ctx, 1)), "a Follower": firstOf(follower.All(ctx)),
+		"CatchUp of a Follower": firstOf(follower.CatchUp(ctx)), "a service": errorOf(races.Open(ctx)), "a Client": zero.Do(ctx, http.MethodGet, "/x", nil, nil),
+		"Registered of a Client": errorOf(zero.Races.Registered(ctx, 11, 7)), "Follow of a Client": firstOf(zero.Races.Follow(horseracing.FollowQuery{}).All(ctx)),
+	}
+	for operation, op := range operations() {
+		errs[operation+" of a Client"] = errorOf(op.Call(ctx, zero))
+	}
+	for _, err := range zero.Races.Watch(ctx, horseracing.WatchQuery{}) {
+		errs["Watch of a Client"] = err
+		break
+	}
+	for name, err := range errs {
+		if !errors.Is(err, horseracing.ErrInvalidArgument) || ctx.Err() != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

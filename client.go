@@ -36,6 +36,14 @@ type Client struct {
 	wire *transport.Wire
 }
 
+// backendOf returns the backend of a service, or nil if NewClient did not make the service.
+func backendOf[S ~struct{ *backend }](service *S) *backend {
+	if service == nil {
+		return nil
+	}
+	return struct{ *backend }(*service).backend
+}
+
 // Close closes the client's idle connections, except those of a Transport given with
 // [WithHTTPClient]. It is optional: idle connections are closed after 90 seconds
 // anyway. Requests in flight are not interrupted, and later calls open new connections.

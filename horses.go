@@ -114,7 +114,7 @@ type HorseMission struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
 func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...CallOption) (*Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
-	return getEntry[Horse](ctx, s.backend, op, opts)
+	return getEntry[Horse](ctx, backendOf(s), op, opts)
 }
 
 // Owned returns the horses of the user with the given key. A user may have no horses.
@@ -122,14 +122,11 @@ func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...Cal
 // GET /api/v1/horses/user:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
 func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOption) ([]Horse, error) {
-	op := operation{method: http.MethodGet, route: "/api/v1/horses/user"}
-	if problem := key.problem(); problem != nil {
-		return nil, op.invalid(problem)
-	}
+	op := operation{method: http.MethodGet, route: "/api/v1/horses/user", misuse: key.problem()}
 	op.body = struct {
 		UserKey UserKey `json:"user_key"`
 	}{key}
-	return getList[Horse](ctx, s.backend, op, opts)
+	return getList[Horse](ctx, backendOf(s), op, opts)
 }
 
 // Missions returns the missions of the horse with the given number. If there is no such
@@ -139,7 +136,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
 func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts ...CallOption) (*HorseMissions, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/missions/{horse_number}", id: number}
-	return getEntry[HorseMissions](ctx, s.backend, op, opts)
+	return getEntry[HorseMissions](ctx, backendOf(s), op, opts)
 }
 
 // OpenForBreeding returns all horses that are offered for breeding.
@@ -148,5 +145,5 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
 func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption) ([]BreedingListing, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open"}
-	return getList[BreedingListing](ctx, s.backend, op, opts)
+	return getList[BreedingListing](ctx, backendOf(s), op, opts)
 }

@@ -51,7 +51,7 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 
 // finished is the listing of Results and Follow.
 func (s *RacesService) finished() listing[Race] {
-	return listing[Race]{backend: s.backend, kind: cursorRaces, route: routeResults, place: placeRace, isPending: (*Race).isPending}
+	return listing[Race]{backend: backendOf(s), kind: cursorRaces, route: routeResults, place: placeRace, isPending: (*Race).isPending}
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
@@ -64,7 +64,7 @@ func (s *RacesService) finished() listing[Race] {
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
-	return newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume}, int64(q.Offset), listing[Race]{backend: s.backend, kind: cursorRacesV1, route: routeResultsV1, byOffset: true, place: placeRace})
+	return newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume}, int64(q.Offset), listing[Race]{backend: backendOf(s), kind: cursorRacesV1, route: routeResultsV1, byOffset: true, place: placeRace})
 }
 
 // Results walks over finished tournaments, newest first. Nothing is requested until the
@@ -78,7 +78,7 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 
 // finished is the listing of Results and Follow.
 func (s *TournamentsService) finished() listing[Tournament] {
-	return listing[Tournament]{backend: s.backend, kind: cursorTournaments, route: "/api/v1/tournaments/results", place: placeTournament}
+	return listing[Tournament]{backend: backendOf(s), kind: cursorTournaments, route: "/api/v1/tournaments/results", place: placeTournament}
 }
 
 // Pager walks over a paged listing, newest entry first. It yields every entry that the

@@ -234,13 +234,13 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 	if err != nil {
 		return nil, err
 	}
-	return l.values(ctx, s.backend)
+	return l.values(ctx, backendOf(s))
 }
 
 // getOpen returns the entries of the list of open races. One without an id is unreadable: nothing
 // distinguishes it from others.
 func (s *RacesService) getOpen(ctx context.Context, op operation, opts []CallOption) (*list[Race], error) {
-	l, err := getEntries[Race](ctx, s.backend, op, opts)
+	l, err := getEntries[Race](ctx, backendOf(s), op, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (s *RacesService) getOpen(ctx context.Context, op operation, opts []CallOpt
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
-	return getEntry[Race](ctx, s.backend, raceOperation(id), opts)
+	return getEntry[Race](ctx, backendOf(s), raceOperation(id), opts)
 }
 
 func raceOperation(id RaceID) operation {
@@ -298,16 +298,14 @@ func raceOperation(id RaceID) operation {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
 func (s *RacesService) Register(ctx context.Context, r Registration, opts ...CallOption) (*RegistrationReceipt, error) {
 	op := operation{method: http.MethodPost, route: "/api/v1/races/register", hint: "call Races.Registered before registering again"}
-	if problem := cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem()); problem != nil {
-		return nil, s.secrets.Error(op.invalid(problem))
-	}
+	op.misuse = cmp.Or(r.Horse.problem(), r.Race.problem(), r.UserKey.problem())
 	op.body = struct {
 		Horse   HorseNumber `json:"horse_number"`
 		UserKey UserKey     `json:"user_key"`
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	receipt := new(RegistrationReceipt)
-	if err := s.do(ctx, op, receipt, opts); err != nil {
+	if err := backendOf(s).do(ctx, op, receipt, opts); err != nil {
 		return nil, err
 	}
 	return receipt, nil

@@ -54,12 +54,9 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
 	op := raceOperation(race)
-	op.noCache = true
-	if problem := horse.problem(); problem != nil {
-		return false, failedReading(s.secrets.Error(op.invalid(problem)))
-	}
+	op.noCache, op.misuse = true, horse.problem()
 	requested := time.Now()
-	l, err := getEntries[Race](ctx, s.backend, op, opts)
+	l, err := getEntries[Race](ctx, backendOf(s), op, opts)
 	if err != nil {
 		return false, failedReading(err)
 	}

@@ -29,6 +29,7 @@ type operation struct {
 	priority      pace.Priority // of a poll or a page; other reads have pace.Read
 	isPage        bool          // a request of a Pager or Follower: while it is refused, it waits as long as its context
 	hint          string        // what to do if the outcome of a write is unknown
+	misuse        error         // what is wrong with an argument other than the id
 }
 
 var (
@@ -55,6 +56,8 @@ func (op operation) idText() string {
 func (op operation) problem(ctx context.Context, config *callConfig) error {
 	isRead := op.method == http.MethodGet
 	switch {
+	case op.misuse != nil:
+		return op.misuse
 	case op.id != nil && op.id.problem() != nil:
 		return op.id.problem()
 	case ctx == nil:

@@ -164,7 +164,7 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
 func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", objectOrArray: true}
-	return getList[Tournament](ctx, s.backend, op, opts)
+	return getList[Tournament](ctx, backendOf(s), op, opts)
 }
 
 // Get returns the tournament with the given id. If there is none, the error matches
@@ -177,5 +177,5 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id}
-	return getEntry[Tournament](ctx, s.backend, op, opts)
+	return getEntry[Tournament](ctx, backendOf(s), op, opts)
 }
