@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/registration"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -43,9 +44,11 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 //
 // Otherwise the race may not list the horse yet, and Registered returns an error. Every error
 // matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when another call can
-// decide. RetryAt is zero if no later call can decide, for example because the race does not
-// exist, lacks its deadline or its start, or lists no horse two hours after the later of the
-// two, or because the API key is refused. Then only the game shows whether the fee is paid.
+// decide: an hour or two after the race has closed, by the service's clock, or if the reading
+// failed at the end of its Retry-After, or else in a minute. RetryAt is zero if no later call can
+// decide, for example because the race does not exist, lacks its deadline or its start, or lists no
+// horse two hours after the later of the two, or because the API key is refused. Then only the game
+// shows whether the fee is paid.
 //
 // The time of a reading is the response's Date minus its Age. Without a Date it is that of
 // the local clock.
@@ -61,7 +64,7 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 		return false, failedReading(err)
 	}
 	made := responseTime(l.header, requested)
-	var undecided *UndecidedError // by the first entry that does not prove that the horse is absent
+	var unread, unlisted *UndecidedError // by the first entry that may hide the horse; that may list it later
 	isFound := false
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -71,14 +74,16 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 		case e.value.Has(horse) && (is || mayBe && len(l.entries) == 1):
 			return true, nil
 		case e.err != nil && (is || mayBe): // what was read of it shows horses, and not that one is absent
-			undecided = cmp.Or(undecided, failedReading(e.err.ofResponse(l.info.ID)))
+			unread = cmp.Or(unread, failedReading(e.err.ofResponse(l.info.ID)))
+		case is && e.value.Has(0): // it may be the horse
+			unread = cmp.Or(unread, e.value.mayList(made, l.String()))
 		case is:
-			undecided = cmp.Or(undecided, e.value.mayList(made, l.String()))
+			unlisted = cmp.Or(unlisted, e.value.mayList(made, l.String()))
 		case mayBe:
-			undecided = cmp.Or(undecided, &UndecidedError{Err: l.notRequested("a race without an id")})
+			unread = cmp.Or(unread, &UndecidedError{Err: l.notRequested("a race without an id")})
 		}
 	}
-	switch {
+	switch undecided := cmp.Or(unread, unlisted); {
 	case undecided != nil:
 		return false, undecided
 	case !isFound:
@@ -91,10 +96,14 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 // or nil if it is not. Some horses may be listed only an hour after the race has closed.
 func (r *Race) mayList(at time.Time, operation string) *UndecidedError {
 	undecided := func(until time.Time, why string) *UndecidedError {
-		return &UndecidedError{until, fmt.Errorf("%s: %s", operation, why)}
+		var err error = &registration.NotListedError{Text: operation + ": " + why}
+		if r.Has(0) {
+			err = fmt.Errorf("%s: the race lists a horse without its number, and %s", operation, why)
+		}
+		return &UndecidedError{until, err}
 	}
 	finishers, err := r.Finishers()
-	listsOthers := len(r.Participants) > 0 && !r.Has(0) // one without a number may be the horse
+	listsOthers := len(r.Participants) > 0 && !r.Has(0)
 	closed := r.RegistrationDeadline.Time
 	if r.StartTime.After(closed) {
 		closed = r.StartTime.Time
@@ -122,5 +131,5 @@ func failedReading(err error) *UndecidedError {
 	if isAPI && !transport.IsTransient(api.StatusCode) && !errors.Is(err, ErrRateLimited) || errors.Is(err, ErrInvalidArgument) {
 		return &UndecidedError{Err: err}
 	}
-	return &UndecidedError{time.Now().Add(retryAfterOf(err)), err}
+	return &UndecidedError{time.Now().Add(cmp.Or(retryAfterOf(err), time.Minute)), err}
 }

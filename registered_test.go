@@ -138,12 +138,16 @@ func TestRegisteredErrorsAreUnknownOutcomes(t *testing.T) {
 	}{
 		"a race that is gone":             {httpmock.NewStringResponder(200, `[]`), horseracing.ErrNotFound, -1},
 		"an error object":                 {httpmock.NewStringResponder(200, `{"error":"asleep"}`), nil, -1},
-		"a page":                          {httpmock.NewStringResponder(200, `<html>`), nil, 0},
-		"a broken connection":             {httpmock.NewErrorResponder(double.ErrReset), double.ErrReset, 0},
-		"a Retry-After":                   {double.Respond(429, ``, "Retry-After: 60"), horseracing.ErrRateLimited, time.Minute},
+		"another shape":                   {httpmock.NewStringResponder(200, `"asleep"`), nil, time.Minute},
+		"an empty response":               {httpmock.NewStringResponder(200, ``), nil, time.Minute},
+		"a page":                          {httpmock.NewStringResponder(200, `<html>`), nil, time.Minute},
+		"a broken connection":             {httpmock.NewErrorResponder(double.ErrReset), double.ErrReset, time.Minute},
+		"a failure":                       {httpmock.NewStringResponder(500, ``), horseracing.ErrServer, time.Minute},
+		"a Retry-After":                   {double.Respond(429, ``, "Retry-After: 20"), horseracing.ErrRateLimited, 20 * time.Second},
+		"a Retry-After of now":            {double.Respond(429, ``, "Retry-After: 0"), horseracing.ErrRateLimited, time.Minute},
 		"a Retry-After of a 403":          {double.Respond(403, ``, "Retry-After: 60"), horseracing.ErrForbidden, time.Minute},
 		"one of more than an hour":        {double.Respond(429, ``, "Retry-After: 7200"), horseracing.ErrRateLimited, time.Hour},
-		"a response that is far too long": {httpmock.NewStringResponder(200, `[`+strings.Repeat(" ", 5000)+`]`), horseracing.ErrResponseTooLarge, 0},
+		"a response that is far too long": {httpmock.NewStringResponder(200, `[`+strings.Repeat(" ", 5000)+`]`), horseracing.ErrResponseTooLarge, time.Minute},
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			got, undecided, err := registered(t, test.respond, horseracing.WithMaxResponseBytes(4096))

@@ -224,10 +224,10 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // at the moment, the Refused entry is not written to the file.
 //
 // A refusal with status 400, 409 or 422 may mean that the horse is registered already, because
-// a proxy has sent the request twice. So Register then reads the race once. If the race lists
-// the horse, the entry is Entered and the error is nil. If the race cannot be read, the entry
-// is Unknown. It is also Unknown if the race does not list the horse and Register had sent the
-// request more than once.
+// a proxy has sent the request twice. So Register then reads the race once, with
+// [horseracing.RacesService.Registered]. If the race lists the horse, the entry is Entered and the
+// error is nil. If the race was read and does not list the horse so far, or if there is no such
+// race, the entry is Refused. If the race cannot be read, it is Unknown.
 //
 // A registration that has left is awaited: if ctx ends while an attempt is being made, Register
 // waits for its response, though no longer than an attempt may take, and records what that says.
@@ -300,11 +300,12 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 	}
 	ctx, stop := context.WithTimeout(ctx, readingWait)
 	defer stop()
-	race, failed := l.client.Races.Get(ctx, r.Race)
+	isIn, undecided := l.client.Races.Registered(ctx, r.Race, r.Horse)
+	_, isUnlisted := errors.AsType[*registration.NotListedError](undecided)
 	switch {
-	case failed == nil && race.Has(r.Horse):
+	case isIn:
 		return Entered, err
-	case failed != nil && !errors.Is(failed, horseracing.ErrNotFound) || api.Attempts > 1:
+	case undecided != nil && !isUnlisted && !errors.Is(undecided, horseracing.ErrNotFound):
 		return Unknown, fmt.Errorf("%w: %w; call Ledger.Settle before registering again", horseracing.ErrOutcomeUnknown, err)
 	}
 	return Refused, err
@@ -347,9 +348,10 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	var settling sync.WaitGroup
 	for i, e := range held {
 		turns <- struct{}{}
+		errs[i] = l.named(e.pair(), &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: errors.New("the goroutine that read the race was ended")})
 		settling.Go(func() {
+			defer func() { <-turns }() // also if the caller's code ends the goroutine
 			errs[i] = l.settle(ctx, e)
-			<-turns
 		})
 	}
 	settling.Wait()
@@ -366,7 +368,7 @@ func (l *Ledger) settle(ctx context.Context, e Entry) error {
 		e.State = Entered
 	}
 	if _, err = l.conclude(ctx, lockWait, e); err != nil {
-		return &horseracing.UndecidedError{RetryAt: time.Now(), Err: err}
+		return &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: err}
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
 		lose(t, fake, l, lostRequest, 3)
 		time.Sleep(3 * time.Hour)
 		holdFor(time.Minute)
-		if err := l.Settle(t.Context()); !undecided(t, err)[0].RetryAt.Equal(time.Now()) || !errors.Is(err, ledger.ErrInUse) {
+		if err := l.Settle(t.Context()); !undecided(t, err)[0].RetryAt.Equal(time.Now().Add(time.Minute)) || !errors.Is(err, ledger.ErrInUse) {
 			t.Errorf("Settle: %v", err)
 		}
 		time.Sleep(time.Minute)

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,6 +67,24 @@ func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
 	})
 }
 
+// A mock of a caller may end the goroutine that reads, as t.Fatal does.
+func TestSettleEndsIfItsReadingsEndTheirGoroutine(t *testing.T) {
+	fake, path, l := newLedger(t, 0)
+	for race := 1; race <= 9; race++ {
+		write(t, path, read(t, path)+lineOf(race, ledger.Sending, fake.URL))
+	}
+	wrapped := open(t, path, fake.Client(double.Wrap(func(http.RoundTripper, *http.Request) (*http.Response, error) {
+		runtime.Goexit()
+		return nil, nil
+	})))
+	for _, err := range undecided(t, wrapped.Settle(t.Context())) {
+		if !strings.Contains(err.Error(), "goroutine") || time.Until(err.RetryAt) < 50*time.Second {
+			t.Error(err)
+		}
+	}
+	expectStates(t, l, "1 sending", "2 sending", "3 sending", "4 sending", "5 sending", "6 sending", "7 sending", "8 sending", "9 sending")
+}
+
 // While a race is read, others can be registered, and what somebody else records stays, except
 // that what the service confirms is always recorded.
 func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
@@ -94,11 +113,12 @@ func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 }
 
 func TestARefusalIsAnEntryIfTheRaceListsTheHorseAndUnknownIfThatIsUncertain(t *testing.T) {
-	reading := func(status int) horseracingtest.Fault {
-		return horseracingtest.Fault{Method: http.MethodGet, Path: "/api/v1/races/1", Status: status}
-	}
-	limited := horseracingtest.Fault{Path: registerPath, Status: 429}
 	type faults = []horseracingtest.Fault
+	reading := func(status int, body string) faults {
+		return faults{{Method: http.MethodGet, Path: "/api/v1/races/1", Status: status, Body: body}}
+	}
+	const others = `"registration_deadline":4102444800000,"start_time":4102444800000,"entry_fee":10,"participants":[{"number":9999}]}`
+	limited := horseracingtest.Fault{Path: registerPath, Status: 429}
 	for name, test := range map[string]struct {
 		status  int
 		entered bool   // before
@@ -110,10 +130,18 @@ func TestARefusalIsAnEntryIfTheRaceListsTheHorseAndUnknownIfThatIsUncertain(t *t
 		"422, and it is listed":        {422, true, nil, ledger.Entered},
 		"403 needs no reading":         {403, true, nil, ledger.Refused},
 		"it is not listed":             {409, false, nil, ledger.Refused},
-		"there is no race":             {400, false, faults{reading(404)}, ledger.Refused},
-		"the race cannot be read":      {409, false, faults{reading(400)}, ledger.Unknown},
-		"after a 429 it is not listed": {409, false, faults{limited}, ledger.Unknown},
+		"there is no race":             {400, false, reading(404, ""), ledger.Refused},
+		"the race cannot be read":      {409, false, reading(400, ""), ledger.Unknown},
+		"after a 429 it is not listed": {409, false, faults{limited}, ledger.Refused},
 		"after a 429 it is listed":     {409, true, faults{limited}, ledger.Entered},
+		"the second heat lists it":     {409, false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,"participants":[{"number":1}]}]`), ledger.Entered},
+		"no heat lists it":             {409, false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,`+others+`]`), ledger.Refused},
+		"it lists nobody":              {409, false, reading(200, `[{"main_race_id":1}]`), ledger.Refused},
+		"a heat cannot be read":        {409, false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,"entry_fee":{}}]`), ledger.Unknown},
+		"a horse without a number":     {409, false, reading(200, `[{"main_race_id":1,"participants":[{}]}]`), ledger.Unknown},
+		"a race without an id":         {409, false, reading(200, `[{`+others+`]`), ledger.Unknown},
+		"another race":                 {409, false, reading(200, `[{"main_race_id":2,`+others+`]`), ledger.Unknown},
+		"another shape":                {409, false, reading(200, `"asleep"`), ledger.Unknown},
 		"403 after a 429":              {403, false, faults{limited}, ledger.Refused},
 	} {
 		double.Run(t, name, func(t *testing.T) {
@@ -129,8 +157,14 @@ func TestARefusalIsAnEntryIfTheRaceListsTheHorseAndUnknownIfThatIsUncertain(t *t
 			if e.State != test.want || (err == nil) != (test.want == ledger.Entered) || errors.Is(err, horseracing.ErrOutcomeUnknown) != (test.want == ledger.Unknown) || !strings.Contains(e.Note, "already in it") {
 				t.Errorf("%v, %v", e, err)
 			}
-			if reads := fake.RequestCount() - posts(fake); (reads == 1) != (test.status != 403) {
-				t.Errorf("%d readings", reads)
+			reads := 0
+			for _, r := range fake.Requests() {
+				if r.Method == http.MethodGet && r.Header.Get("Cache-Control") == "no-cache" {
+					reads++
+				}
+			}
+			if all := fake.RequestCount() - posts(fake); (reads == 1) != (test.status != 403) || reads != all {
+				t.Errorf("%d readings, %d of them past caches", all, reads)
 			}
 			expectStates(t, open(t, path, fake.Client()), "1 "+string(test.want))
 		})
