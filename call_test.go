@@ -612,6 +612,34 @@ func TestALongWaitIsLoggedOnceAMinute(t *testing.T) {
 	})
 }
 
+// A line says how long the call has waited, or there is no line because it was not sent again.
+func TestRetryIsLoggedWhenItIsSent(t *testing.T) {
+	page := func(ctx context.Context, c *horseracing.Client) error {
+		return errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1))
+	}
+	ok := double.Respond(200, `[{"main_race_id":1,"start_time":1}]`)
+	for name, test := range map[string]struct {
+		call  func(context.Context, *horseracing.Client) error
+		first httpmock.Responder
+		want  string
+	}{
+		"after a Retry-After":                {double.OpenRaces, double.Respond(429, "", "Retry-After: 4"), "attempt=1 status=429 wait=4s"},
+		"after a failure":                    {double.OpenRaces, double.Respond(502, "", "Retry-After: 15"), "attempt=1 status=502 wait=15s"},
+		"not for a turn that comes too late": {double.OpenRaces, double.Respond(429, "", "Retry-After: 3600"), ""},
+		"a page's after a failure":           {page, double.Respond(502, "", "Retry-After: 15"), "attempt=1 status=502 wait=15s"},
+		"not after the refusal of a page":    {page, double.Respond(429, "", "Retry-After: 4"), ""},
+	} {
+		double.Run(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			c, _ := double.Mocked(t, double.InTurn(test.first, ok), horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			_ = test.call(t.Context(), c)
+			if strings.Count(log.String(), "horseracing: retry") != min(len(test.want), 1) || !strings.Contains(log.String(), test.want) {
+				t.Errorf("%s, want %s", log.String(), test.want)
+			}
+		})
+	}
+}
+
 func TestLogHasAnAttemptWithoutKeysAtDebug(t *testing.T) {
 	for level, want := range map[slog.Level]int{slog.LevelInfo: 0, slog.LevelDebug: 1} {
 		var log bytes.Buffer
@@ -623,43 +651,4 @@ func TestLogHasAnAttemptWithoutKeysAtDebug(t *testing.T) {
 			t.Errorf("at %v: %s", level, text)
 		}
 	}
-}
-
-// What ends a wait is documented at Retry: Max counts tries, MaxWait the turns of a single call, and
-// neither a permit of the Limiter.
-func TestRetrySaysWhatEndsAWait(t *testing.T) {
-	take := func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-		return err
-	}
-	double.Run(t, "Max -1 turns the retries of pages off too", func(t *testing.T) {
-		s := double.Play(double.Respond(429, "slow down"))
-		if err := take(double.Within(t, 10*time.Minute), s.Client(t, double.NoRetries())); !errors.Is(err, horseracing.ErrRateLimited) || len(s.Requests()) != 1 {
-			t.Errorf("%d requests, %v", len(s.Requests()), err)
-		}
-	})
-	double.Run(t, "a page waits for its turn as long as its context", func(t *testing.T) {
-		s := double.Play(double.Respond(429, "slow down"))
-		start := time.Now()
-		if err := take(double.Within(t, 10*time.Minute), s.Client(t)); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Minute || len(s.Requests()) < 20 {
-			t.Errorf("%d requests in %v, %v", len(s.Requests()), time.Since(start), err)
-		}
-	})
-	double.Run(t, "a permit of the Limiter does not count", func(t *testing.T) {
-		s := double.Play(double.Respond(200, "[]"), double.Respond(429, ""), double.Respond(200, "[]"))
-		c := s.Client(t, horseracing.WithRateLimit(1.0/20, 1))
-		for range 2 {
-			if err := double.OpenRaces(t.Context(), c); err != nil {
-				t.Errorf("%v (%d requests)", err, len(s.Requests()))
-			}
-		}
-	})
-	double.Run(t, "the turn of a single call", func(t *testing.T) {
-		s := double.Play(double.Respond(429, ""))
-		start := time.Now()
-		err := double.OpenRaces(t.Context(), s.Client(t, horseracing.WithRetry(horseracing.Retry{Max: 100, MaxWait: 3 * time.Second})))
-		if !errors.Is(err, horseracing.ErrRateLimited) || time.Since(start) != 3*time.Second {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
-	})
 }

@@ -13,12 +13,13 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Each kind of failure is one error, whose text names the operation, what is wrong, and what
 // to do about it.
 func TestErrorTextSaysWhatIsWrong(t *testing.T) {
-	const page, open = "<!DOCTYPE html>\n<html><title>403</title></html>", "GET /api/v1/races/open: "
+	const page, open, owned = "<!DOCTYPE html>\n<html><title>403</title></html>", "GET /api/v1/races/open: ", "GET /api/v1/horses/user: "
 	const unknown = "; the outcome is unknown: call Races.Registered before registering again"
 	for _, test := range []struct {
 		call     func(context.Context, *horseracing.Client) error
@@ -37,8 +38,14 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OpenRaces, double.Respond(301, "", "Location: https://user:pass@new.test/x?a=b"), open + "status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
 		{double.OpenRaces, double.Respond(307, "", "Location: /moved"), open + "status 307 Temporary Redirect: to https://game.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
 		{double.OpenRaces, double.Respond(308, "", "Location: https://%zz/"), open + "status 308 Permanent Redirect: to an unreadable location; redirects are not followed, because that could send the API key to another host: change the base URL"},
-		{double.Owned, double.Respond(403, page), "GET /api/v1/horses/user: status 403 Forbidden: an HTML page; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
+		{double.Owned, double.Respond(403, page), owned + "status 403 Forbidden: an HTML page; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
 		{double.OpenRaces, double.Respond(401, page), open + "status 401 Unauthorized: an HTML page; the page is from a proxy or firewall, not from the service"},
+		{double.OpenRaces, double.Respond(403, `{"message":"Forbidden"}`), open + "status 403 Forbidden: Forbidden"},
+		{double.Owned, double.Respond(403, `{"message":"Forbidden"}`), owned + "status 403 Forbidden: Forbidden; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
+		{double.Owned, double.Respond(403, "", "Retry-After: 60"), owned + "status 403 Forbidden; wait 1m0s before the next request"},
+		{double.Owned, double.Respond(404, page), owned + "status 404 Not Found: an HTML page; the page is from a proxy or firewall, not from the service"},
+		{double.Owned, double.Broken(&transport.TimeoutError{SetBy: "A"}), owned + "no complete response within the attempt timeout: context deadline exceeded; some proxies drop the body of a GET request, for which a service may then wait: connect without them; A sets how long an attempt may take"},
+		{double.OpenRaces, double.Broken(&transport.TimeoutError{SetBy: "A"}), open + "no complete response within the attempt timeout: context deadline exceeded; A sets how long an attempt may take"},
 
 		// a success that is none
 		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), open + "status 200 OK: maintenance"},
@@ -55,6 +62,8 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OpenRaces, double.Respond(200, "<?xml version='1.0'?>\n<html>"), open + "cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{double.OpenRaces, double.Respond(200, "x", "Content-Encoding: br"), open + `cannot read the response: the body has a Content-Encoding that is not supported: "br"`},
 		{double.OpenRaces, double.Respond(200, ""), open + "cannot read the response: it is empty"},
+		{double.OpenRaces, double.Respond(202, ""), open + "cannot read the response: status 202 means that the service has not finished: it is empty"},
+		{double.OneHorse, double.Respond(202, " "), "GET /api/v1/horses/7: cannot read the response: status 202 means that the service has not finished: it is empty"},
 		{double.OpenRaces, double.Respond(200, `{"races":[]}`), open + "cannot read the response: an object does not fit []Race"},
 		{double.OpenRaces, double.Respond(200, `[{"level":1}`), open + "cannot read the response: not valid JSON: unexpected EOF"},
 		{double.OpenRaces, double.Respond(200, `[] []`), open + "cannot read the response: not valid JSON: invalid character '[' after top-level value"},

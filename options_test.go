@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
@@ -236,6 +238,85 @@ func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
 			_, ok := errors.AsType[*horseracing.TransportError](first)
 			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) || second != nil || len(s.Requests()) != 2 {
 				t.Errorf("%v, then %v, after %d requests", first, second, len(s.Requests()))
+			}
+		})
+	}
+}
+
+// There is a row for each line of the table at Retry, and for each sentence below it.
+func TestRetrySaysWhatEndsAWait(t *testing.T) {
+	const s = time.Second
+	var c *horseracing.Client
+	single, write, page := double.OpenRaces, double.Register, func(ctx context.Context, c *horseracing.Client) error {
+		return errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1))
+	}
+	respond := double.Respond
+	ok, usedUp := respond(200, `[{"main_race_id":1,"start_time":1}]`), respond(200, "[]", "RateLimit-Remaining: 0", "RateLimit-Reset: 60")
+	refuse := func(status int, seconds string) httpmock.Responder {
+		return respond(status, "", "Retry-After: "+seconds)
+	}
+	hang := func(req *http.Request) (*http.Response, error) {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	resetAfterAnother := func(req *http.Request) (*http.Response, error) {
+		_ = single(req.Context(), c)
+		return nil, double.ErrReset
+	}
+	retry := func(attempts int, wait time.Duration) horseracing.Option {
+		return horseracing.WithRetry(horseracing.Retry{Max: attempts, MinWait: 1, MaxWait: wait})
+	}
+	limit, attempt := horseracing.WithRateLimit(1.0/20, 1), horseracing.WithAttemptTimeout
+	type call = func(context.Context, *horseracing.Client) error
+	type responses = []httpmock.Responder
+	for name, test := range map[string]struct {
+		option    horseracing.Option // may be nil
+		own       time.Duration      // the Timeout of the http.Client
+		before    call               // may be nil
+		call      call
+		responses responses // the last one again and again
+		took      time.Duration
+		requests  int           // or zero for any number
+		want      error         // that errors.Is finds, or nil for a success
+		left      time.Duration // the RetryAfter of the *APIError
+		text      string        // in the error's
+	}{
+		"a turn: MaxWait":                     {retry(100, 3*s), 0, nil, single, responses{respond(429, "")}, 3 * s, 0, horseracing.ErrRateLimited, 0, "status 429"},
+		"all turns of a call: MaxWait":        {retry(100, 3*s), 0, nil, single, responses{refuse(429, "2")}, 2 * s, 2, horseracing.ErrRateLimited, 2 * s, "wait 2s"},
+		"a turn that would come too late":     {nil, 0, nil, single, responses{refuse(429, "16")}, 0, 1, horseracing.ErrRateLimited, 16 * s, "wait 16s"},
+		"a turn after an announced limit":     {nil, 0, single, single, responses{usedUp}, 0, 1, horseracing.ErrRateLimited, 60 * s, "the limit that the service announces is used up"},
+		"a turn after a failed attempt":       {retry(3, 15*s), 0, nil, single, responses{resetAfterAnother, refuse(429, "60")}, 0, 2, horseracing.ErrRateLimited, 60 * s, "after: connection reset"},
+		"a write's after the 503 of a read":   {nil, 0, single, write, responses{refuse(503, "30")}, 0, 1, horseracing.ErrServer, 30 * s, "not sent"},
+		"a page's turn: nothing":              {nil, 0, nil, page, responses{refuse(429, "3000"), ok}, 3000 * s, 2, nil, 0, ""},
+		"a page's turn: the context":          {nil, 0, nil, page, responses{refuse(429, "3000")}, 3600 * s, 2, context.DeadlineExceeded, 3000 * s, "after status 429"},
+		"a permit: nothing":                   {limit, 0, single, single, responses{ok, respond(429, ""), ok}, 40 * s, 3, nil, 0, ""},
+		"a response: WithAttemptTimeout":      {attempt(s), 3 * s, nil, write, responses{hang}, s, 1, horseracing.ErrOutcomeUnknown, 0, "; WithAttemptTimeout sets"},
+		"a response: http.Client.Timeout":     {attempt(3 * s), s, nil, write, responses{hang}, s, 1, horseracing.ErrOutcomeUnknown, 0, "; http.Client.Timeout sets"},
+		"a backoff: MaxWait":                  {nil, 0, nil, single, responses{refuse(502, "15"), refuse(502, "15"), ok}, 30 * s, 3, nil, 0, ""},
+		"a backoff that would be longer":      {nil, 0, nil, single, responses{refuse(502, "16")}, 0, 1, horseracing.ErrServer, 16 * s, "wait 16s"},
+		"a page's that would be longer":       {nil, 0, nil, page, responses{refuse(502, "600"), ok}, 15 * s, 2, nil, 0, ""},
+		"Max: attempts":                       {retry(2, 1), 0, nil, single, responses{respond(500, "")}, 0, 3, horseracing.ErrServer, 0, "after 3 attempts"},
+		"Max: attempts of a page that failed": {retry(2, 2), 0, nil, page, responses{refuse(429, "1"), refuse(429, "1"), refuse(429, "1"), respond(500, "")}, 3 * s, 6, horseracing.ErrServer, 0, "after 6 attempts"},
+		"Max below zero: a refused page":      {retry(-1, s), 0, nil, page, responses{refuse(429, "1")}, 0, 1, horseracing.ErrRateLimited, s, "wait 1s"},
+	} {
+		double.Run(t, name, func(t *testing.T) {
+			mock := httpmock.NewMockTransport()
+			mock.RegisterNoResponder(double.InTurn(test.responses...))
+			c = double.Connect(t, double.Service, &http.Client{Transport: mock, Timeout: test.own}, test.option)
+			ctx := double.Within(t, time.Hour)
+			if test.before != nil {
+				_ = test.before(ctx, c)
+			}
+			started := time.Now()
+			err := test.call(ctx, c)
+			if took := time.Since(started).Round(s / 10); took != test.took || test.requests > 0 && mock.GetTotalCallCount() != test.requests {
+				t.Errorf("%d requests in %v, want %d in %v", mock.GetTotalCallCount(), took, test.requests, test.took)
+			}
+			if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), test.text) {
+				t.Errorf("%v, want %v with %s", err, test.want, test.text)
+			}
+			if api, isAPI := errors.AsType[*horseracing.APIError](err); isAPI && api.RetryAfter != test.left || !isAPI && test.left > 0 {
+				t.Errorf("an *APIError: %t, %+v", isAPI, api)
 			}
 		})
 	}
