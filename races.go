@@ -280,6 +280,7 @@ func raceOperation(id RaceID) operation {
 //
 //   - status 202
 //   - a body that is truncated, too large, HTML or XML, or that begins with { and is not JSON
+//   - a body that is no text, such as one that is compressed without a Content-Encoding, or UTF-16
 //   - a body that is false, or an object whose success or ok is false, or whose error or
 //     errors is not empty
 //
@@ -319,6 +320,8 @@ func (r *RegistrationReceipt) decode(resp *response) error {
 		return resp.decodeError(&readError{err: errors.New("status 202 means that the horse is not registered yet")})
 	case transport.IsHTML(resp.body):
 		return resp.decodeError(&readError{err: transport.ErrHTML})
+	case !isText(resp.body):
+		return resp.decodeError(&readError{err: errors.New("it is not text, but compressed or of another encoding")})
 	}
 	body := bytes.Trim(resp.body, space)
 	object := map[string]jsontext.Value{}
@@ -337,4 +340,15 @@ func (r *RegistrationReceipt) decode(resp *response) error {
 		r.Body = resp.body
 	}
 	return nil
+}
+
+// isText reports whether a body may be text in UTF-8 or a similar encoding. It has no NUL then, and
+// does not begin as gzip or zlib, or with a mark of UTF-16.
+func isText(body []byte) bool {
+	for _, start := range []string{"\x1f\x8b", "\x78\x01", "\x78\x5e", "\x78\x9c", "\x78\xda", "\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(body, []byte(start)) {
+			return false
+		}
+	}
+	return bytes.IndexByte(body, 0) < 0
 }

@@ -147,6 +147,8 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 		{200, `{"error":false,"errors":{ }}`, "", registered, nil},
 		{200, `{"data":{"success":false}}`, "", registered, nil},
 		{200, "\ufeff{\"ok\":true}", "", registered, nil},
+		{200, "{\"name\":\"Caf\xe9\"}", "", registered, nil}, // Latin-1
+		{200, "Caf\xe9", "", registered, nil},
 
 		{202, `{"queued":true}`, "", unknown, nil},
 		{200, " false\n", "", unknown, nil},
@@ -158,6 +160,12 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 		{200, "<!DOCTYPE html><html>", "", unknown, nil},
 		{200, "<?xml version='1.0'?><a/>", "", unknown, nil},
 		{200, strings.Repeat(" ", 2000), "", unknown, horseracing.ErrResponseTooLarge},
+		{200, "\x1f\x8b\x08denied", "", unknown, nil}, // gzip
+		{200, "\x78\x9cdenied", "", unknown, nil},     // zlib
+		{200, "\xff\xfeO\x00K\x00", "", unknown, nil}, // UTF-16
+		{200, "\xfe\xff\x4f\x4b", "", unknown, nil},
+		{200, "O\x00K\x00", "", unknown, nil},
+		{200, "\x1f\x8b\x08denied", "Content-Encoding: identity\nContent-Encoding: gzip", unknown, nil},
 		{303, "", "Location: /done", unknown, horseracing.ErrRedirect},
 
 		{400, `{"message":"registration for this race is already closed"}`, "", refused, nil},
@@ -179,7 +187,7 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 				if strings.HasSuffix(body, ".json") {
 					body = string(payload(t, body))
 				}
-				respond = double.Respond(test.status, body, cmp.Or(test.header, "Content-Type: application/json"))
+				respond = double.Respond(test.status, body, strings.Split(cmp.Or(test.header, "Content-Type: application/json"), "\n")...)
 			}
 			c, mock := registering(t, respond, horseracing.WithMaxResponseBytes(1000))
 			receipt, err := c.Races.Register(t.Context(), double.Entry)
