@@ -5,7 +5,9 @@
 //	go -C examples/beam run . -out /tmp/history -since 2026-01-01
 //
 // It runs on Prism, the runner inside Beam's Go SDK, in this process; --runner chooses another (see
-// README.md). Run it again to read the days that have no file yet.
+// README.md). A day is written when it has been over for an hour, because races may still finish
+// after its end. Run it again to read the days that have no file yet. It also reads the days of the
+// last week again, and adds the races that have finished since.
 //
 // If the connection is lost, a worker retries each page for half a minute. Then its day fails, and
 // the runner repeats it or ends the job. A file appears only when its day is complete.
@@ -56,14 +58,14 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	if err := crawl(ctx, readDay{*tier, *out}, *since, *before); err != nil {
+	if err := crawl(ctx, readDay{*tier, *out}, *since, *before, time.Now()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// crawl reads the days that have no file yet, and reports what the workers counted.
-func crawl(ctx context.Context, read readDay, since, before string) error {
-	days, err := read.missing(ctx, since, before)
+// crawl reads the days whose file is missing or may lack races, and reports what the workers counted.
+func crawl(ctx context.Context, read readDay, since, before string, now time.Time) error {
+	days, err := read.missing(ctx, since, before, now)
 	if err != nil || len(days) == 0 {
 		return err
 	}
@@ -102,8 +104,14 @@ var (
 	connect = sync.OnceValues(func() (*horseracing.Client, error) { return horseracing.NewClientFromEnv() })
 )
 
-// missing returns the days from since to before, without before itself, that have no file.
-func (r *readDay) missing(ctx context.Context, since, before string) (days []string, err error) {
+const (
+	lookback = time.Hour          // after which the races of a day have finished, apart from a few; as that of a Follower
+	settled  = 7 * 24 * time.Hour // after which all have
+)
+
+// missing returns the days from since to before, without before itself, that are over by lookback,
+// and have no file or may lack races in it.
+func (r *readDay) missing(ctx context.Context, since, before string, now time.Time) (days []string, err error) {
 	first, errSince := time.Parse(time.DateOnly, since)
 	end, errBefore := time.Parse(time.DateOnly, before)
 	if err := errors.Join(errSince, errBefore); err != nil {
@@ -119,7 +127,8 @@ func (r *readDay) missing(ctx context.Context, since, before string) (days []str
 		return nil, err
 	}
 	for day := first; day.Before(end); day = day.AddDate(0, 0, 1) {
-		if name := day.Format(time.DateOnly); !slices.Contains(files, r.file(name)) {
+		name, over := day.Format(time.DateOnly), now.Sub(day.AddDate(0, 0, 1))
+		if over >= lookback && (over < settled || !slices.Contains(files, r.file(name))) {
 			days = append(days, name)
 		}
 	}
@@ -168,16 +177,54 @@ func (r *readDay) ProcessElement(ctx context.Context, day string) error {
 	return r.write(ctx, day, lines.Bytes())
 }
 
-// write writes the file of a day aside, and then gives it its name.
+// write writes the file of a day aside, and then gives it its name. It keeps the races of an
+// earlier file that are not listed any more.
 func (r *readDay) write(ctx context.Context, day string, data []byte) error {
 	fs, err := filesystem.New(ctx, r.Folder)
 	if err != nil {
 		return err
 	}
 	defer fs.Close()
+	earlier, err := fs.List(ctx, r.file(day))
+	if err != nil {
+		return err
+	}
+	for _, file := range earlier {
+		lines, err := filesystem.Read(ctx, fs, file)
+		if err != nil {
+			return err
+		}
+		data = merge(data, lines)
+	}
 	aside := r.file(day) + "." + rand.Text() + ".part" // a runner may let two workers read a day
 	if err := filesystem.Write(ctx, fs, aside, data); err != nil {
 		return err
 	}
 	return filesystem.Rename(ctx, fs, aside, r.file(day))
+}
+
+// merge appends the earlier lines of races that have no line yet.
+func merge(lines, earlier []byte) []byte {
+	has := map[string]bool{}
+	for line := range bytes.Lines(lines) {
+		has[identity(line)] = true
+	}
+	for line := range bytes.Lines(earlier) {
+		if !has[identity(line)] {
+			lines = append(lines, line...)
+		}
+	}
+	return lines
+}
+
+// identity returns what distinguishes a race from others: its id with its start.
+func identity(line []byte) string {
+	var race struct {
+		ID    json.RawMessage `json:"main_race_id"`
+		Start json.RawMessage `json:"start_time"`
+	}
+	if json.Unmarshal(line, &race) != nil || race.ID == nil {
+		return string(line)
+	}
+	return string(race.ID) + " " + string(race.Start)
 }

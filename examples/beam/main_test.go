@@ -87,7 +87,7 @@ func TestEachRaceOfADayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
 		horseracingtest.Fault{Skip: 6, CutBody: 100}, horseracingtest.Fault{Skip: 8, Status: 429},
 	)
 	out := t.TempDir()
-	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02"); err != nil {
+	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02", begin.AddDate(0, 1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, read(t, out)); diff != "" {
@@ -97,7 +97,7 @@ func TestEachRaceOfADayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	fake.ResetLog()
-	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02"); err != nil {
+	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02", begin.AddDate(0, 1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, read(t, out)); diff != "" || fake.RequestCount() > 20 {
@@ -105,11 +105,42 @@ func TestEachRaceOfADayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
 	}
 }
 
+func TestADayIsWrittenWhenItIsOverAndGetsWhatFinishesLater(t *testing.T) {
+	fake := useFake(t, race(1, begin.Add(23*time.Hour)))
+	out, midnight := t.TempDir(), begin.AddDate(0, 0, 1)
+	file := out + "/tier5-2025-04-29.jsonl"
+	for _, step := range []struct {
+		after time.Duration // of midnight
+		do    func()
+		want  map[int]int // races of the file
+	}{
+		{time.Minute, func() {}, nil},
+		{59 * time.Minute, func() {}, nil},
+		{time.Hour, func() {}, map[int]int{1: 1}},
+		{24 * time.Hour, func() { fake.AddRaces(race(2, begin.Add(22*time.Hour))) }, map[int]int{1: 1, 2: 1}},
+		{25 * time.Hour, func() { // a race that the service does not list any more
+			lines, _ := os.ReadFile(file)
+			if err := os.WriteFile(file, append(lines, `{"main_race_id":3,"start_time":1}`+"\n"...), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, map[int]int{1: 1, 2: 1, 3: 1}},
+		{7 * 24 * time.Hour, func() { fake.AddRaces(race(4, begin.Add(21*time.Hour))) }, map[int]int{1: 1, 2: 1, 3: 1}},
+	} {
+		step.do()
+		if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30", midnight.Add(step.after)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, read(t, out)[filepath.Base(file)]); diff != "" {
+			t.Errorf("%v after the end of the day (-want +got):\n%s", step.after, diff)
+		}
+	}
+}
+
 func TestADayThatFailsLeavesNoFileAndEndsTheJob(t *testing.T) {
 	fake := useFake(t, race(1, begin.Add(time.Hour)))
 	fake.Inject(horseracingtest.Fault{Status: 400, Times: -1})
 	out := t.TempDir()
-	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30")
+	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30", begin.AddDate(0, 1, 0))
 	if err == nil || !strings.Contains(err.Error(), "status 400") || len(read(t, out)) > 0 {
 		t.Errorf("got %v; it left %v", err, read(t, out))
 	}
@@ -122,7 +153,7 @@ func TestAnInstantWithMoreRacesThanAPageIsReportedAndTheOtherRacesAreWritten(t *
 	}
 	useFake(t, races...)
 	out := t.TempDir()
-	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30")
+	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30", begin.AddDate(0, 1, 0))
 	if err == nil || !strings.Contains(err.Error(), "at 1 instants a whole page") {
 		t.Errorf("got %v", err)
 	}
