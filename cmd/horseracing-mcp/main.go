@@ -11,23 +11,24 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
+	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := signals.Context(func(signals.Received) { os.Exit(outcomeOpen) }) // only a registration takes so long
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
+
+// outcomeOpen is the exit status if a registration was abandoned, whose fee may be paid.
+const outcomeOpen = 7
 
 // settings are what the person who starts the program decides. No tool changes them.
 type settings struct {
@@ -50,7 +51,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 		return 2
 	}
 	defer stop()
-	if err := s.Run(ctx, pipeTransport{&mcp.IOTransport{Reader: stdin, Writer: stdout}}); err != nil && ctx.Err() == nil {
+	input := pipeTransport{&mcp.IOTransport{Reader: stdin, Writer: stdout}, ctx}
+	if err := s.Run(context.WithoutCancel(ctx), input); err != nil {
 		fmt.Fprintln(stderr, "horseracing-mcp:", err)
 		return 1
 	}

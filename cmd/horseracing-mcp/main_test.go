@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -244,6 +247,68 @@ func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
 	s := connect(t, &mcp.IOTransport{Reader: out, Writer: in}, nil, "")
 	if got := s.register(s.plan(1).Plan); got.State != ledger.Entered || len(fake.Registrations()) != 1 || <-status != 0 {
 		t.Errorf("%+v, paid are %v", got, fake.Registrations())
+	}
+}
+
+// While a request is on its way, a signal arrives, the host cancels the call, or both ends of
+// the pipe are closed. A registration is awaited, and the program ends as soon as it has ended.
+func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
+	const read, post, hangup = "GET /api/v1/races/{id}", "POST " + registerPath, syscall.Signal(1)
+	for name, test := range map[string]struct {
+		at      string
+		signals []os.Signal
+		again   bool // a second later
+		status  int
+		state   ledger.State // "" if nothing was sent
+	}{
+		"TERM":                 {at: post, signals: []os.Signal{syscall.SIGTERM}, state: ledger.Entered},
+		"TERM and HUP at once": {at: post, signals: []os.Signal{syscall.SIGTERM, hangup}, state: ledger.Entered},
+		"canceled by the host": {at: post, state: ledger.Entered},
+		"TERM while it reads":  {at: read, signals: []os.Signal{syscall.SIGTERM}},
+		"INT, and again":       {at: post, signals: []os.Signal{os.Interrupt}, again: true, status: outcomeOpen, state: ledger.Sending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("a process cannot be interrupted from outside there")
+			}
+			fake := newFake(t)
+			setEnv(t, fake)
+			path := filepath.Join(t.TempDir(), "paid.jsonl")
+			s, command := launch(t, io.Discard, "-ledger", path, "-max-fee", "3", "-daily", "10")
+			plan := s.plan(1).Plan
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			fake.Handle(test.at, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				interrupt := func() {
+					for _, signal := range test.signals {
+						command.Process.Signal(signal)
+					}
+				}
+				interrupt()
+				if test.signals == nil {
+					cancel()
+				}
+				time.Sleep(200 * time.Millisecond) // until that has an effect
+				if test.again {
+					time.Sleep(time.Second)
+					interrupt()
+				}
+				if test.again || test.at == read {
+					<-t.Context().Done()
+				}
+				return horseracingtest.Response{}, false
+			})
+			result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}})
+			began := time.Now()
+			s.Close()
+			if took := time.Since(began); took > 4*time.Second || command.ProcessState.ExitCode() != test.status {
+				t.Errorf("it ended after %v: %v", took, command.ProcessState)
+			}
+			isRead := err == nil && result.IsError == (test.at == read) // the host has the result
+			if entries, _ := ledger.Read(path); isRead == (test.again || test.signals == nil) || (len(entries) == 1) != (test.state != "") || len(entries) > 0 && entries[0].State != test.state {
+				t.Errorf("%+v, %v; recorded are %v", result, err, entries)
+			}
+		})
 	}
 }
 

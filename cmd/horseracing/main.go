@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,10 +20,7 @@ import (
 	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 )
 
-const sigpipe = syscall.Signal(13) // syscall.SIGPIPE is not defined for js
-
 func main() {
-	signal.Ignore(sigpipe) // a write to a closed pipe is an error instead, which exitCodeOf handles
 	p := &program{
 		name: "horseracing", stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		interactive: isTerminal(os.Stdout), attended: isTerminal(os.Stderr), width: widthOf(os.Stdout), reported: time.Now(),

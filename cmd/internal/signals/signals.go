@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// hangup is SIGHUP, which package syscall does not define for js.
-const hangup = syscall.Signal(1)
+// Signals that package syscall does not define for js.
+const hangup, brokenPipe = syscall.Signal(1), syscall.Signal(13)
 
 // Received is the cause of a context that a signal has canceled.
 type Received struct{ syscall.Signal }
@@ -25,8 +25,10 @@ func (r Received) Status() int { return 128 + int(r.Signal) }
 // Context returns a context that the first INT, TERM or HUP cancels, with a [Received] as its
 // cause. It calls quit, which is to exit, at a second INT or TERM that comes a second later or
 // more: service managers and terminals send TERM and HUP together. A HUP that is ignored when
-// the program starts, as with nohup, stays ignored.
+// the program starts, as with nohup, stays ignored. From then on a write to a closed pipe is an
+// error, instead of a signal.
 func Context(quit func(Received)) context.Context {
+	signal.Ignore(brokenPipe)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	received := make(chan os.Signal, 1)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
