@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,30 +11,32 @@ import (
 )
 
 func (p *program) horseCommand() *cobra.Command {
-	return listing(p, "horse NUMBER…", "Horses by number", cobra.MinimumNArgs(1), horseLayout, func(ctx context.Context, s *service, args []string) ([]horseracing.Horse, error) {
+	return listing(p, "horse NUMBER…", "Horses by number", cobra.MinimumNArgs(1), horseLayout, func(ctx context.Context, s *service, args []string) ([]horseracing.Entry[horseracing.Horse], error) {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return nil, err
 		}
-		return getEach(numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
+		return getEach(p, numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
 	})
 }
 
 func (p *program) ownedCommand() *cobra.Command {
 	const short = "The horses of the user whose key is HORSERACING_USER_KEY"
-	return listing(p, "owned", short, cobra.NoArgs, horseLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Horse, error) {
+	return listing(p, "owned", short, cobra.NoArgs, horseLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[horseracing.Horse], error) {
 		owner, err := ownerOf(s)
 		if err != nil {
 			return nil, err
 		}
-		return s.Horses.Owned(ctx, owner)
+		horses, err := s.Horses.Owned(ctx, owner)
+		return receivedEntries(p, horses), err
 	})
 }
 
 func (p *program) breedingCommand() *cobra.Command {
 	const short = "The horses that are offered for breeding"
-	return listing(p, "breeding", short, cobra.NoArgs, breedingLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.BreedingListing, error) {
-		return s.Horses.OpenForBreeding(ctx)
+	return listing(p, "breeding", short, cobra.NoArgs, breedingLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[horseracing.BreedingListing], error) {
+		offers, err := s.Horses.OpenForBreeding(ctx)
+		return receivedEntries(p, offers), err
 	})
 }
 
@@ -64,7 +67,7 @@ var breedingLayout = layout[horseracing.BreedingListing]{
 
 func (p *program) missionsCommand() *cobra.Command {
 	const short = "A horse's unfinished missions"
-	return listing(p, "missions NUMBER", short, cobra.ExactArgs(1), missionLayout, func(ctx context.Context, s *service, args []string) (all []unfinished, err error) {
+	return listing(p, "missions NUMBER", short, cobra.ExactArgs(1), missionLayout, func(ctx context.Context, s *service, args []string) ([]horseracing.Entry[unfinished], error) {
 		numbers, err := parseNumbers[horseracing.HorseNumber](args)
 		if err != nil {
 			return nil, err
@@ -73,19 +76,28 @@ func (p *program) missionsCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
+		var received struct{ Missions []json.RawMessage }
+		_ = json.Unmarshal(p.received.body(), &received)
+		var all []unfinished
 		for i := range record.Missions {
-			if m := &record.Missions[i]; !m.Completed {
-				all = append(all, unfinished{Mission: m, Counts: whatCounts(m)})
+			m := &record.Missions[i]
+			line := unfinished{mission: m, JSON: m, Counts: whatCounts(m)}
+			if len(received.Missions) == len(record.Missions) {
+				line.JSON = received.Missions[i]
+			}
+			if !m.Completed {
+				all = append(all, line)
 			}
 		}
-		return all, nil
+		return withoutJSON(all), nil
 	})
 }
 
 // unfinished is a line of the command missions.
 type unfinished struct {
-	Mission *horseracing.HorseMission `json:"mission"`
-	Counts  string                    `json:"what_counts"`
+	mission *horseracing.HorseMission
+	JSON    any    `json:"mission"`
+	Counts  string `json:"what_counts"`
 }
 
 var missionLayout = layout[unfinished]{
@@ -94,7 +106,7 @@ var missionLayout = layout[unfinished]{
 		{title: "SUGAR", isNumber: true}, {title: "WHAT COUNTS"},
 	},
 	cells: func(u *unfinished) []any {
-		m := u.Mission
+		m := u.mission
 		return []any{m.Type, m.Name, m.Count, len(m.Progress), m.RewardXP, m.RewardSugar, u.Counts}
 	},
 }
@@ -127,7 +139,7 @@ func (p *program) catalogueCommand() *cobra.Command {
 			return err
 		}
 		if p.printsJSON() {
-			return p.printJSON(catalogue)
+			return p.printJSON(jsonOf(horseracing.Entry[horseracing.MissionCatalogue]{Value: catalogue, JSON: p.received.body()}))
 		}
 		var all []periodTemplate
 		for period, m := range catalogue.All() {

@@ -126,7 +126,7 @@ func (r *printer[T]) print(line any, entry *T) error {
 }
 
 // each passes each entry to add. With --follow it prints an error that may pass, and goes on.
-func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[*T, error], add func(*T) error) error {
+func each[T any](ctx context.Context, p *program, o *listingOptions, entries iter.Seq2[horseracing.Entry[T], error], add func(horseracing.Entry[T]) error) error {
 	for entry, err := range entries {
 		if err == nil {
 			err = add(entry)
@@ -142,11 +142,18 @@ func each[T any](ctx context.Context, p *program, o *listingOptions, entries ite
 }
 
 // loop returns what is new, and with --follow what will be.
-func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower[T]) iter.Seq2[*T, error] {
+func loop[T any](ctx context.Context, o *listingOptions, f *horseracing.Follower[T]) iter.Seq2[horseracing.Entry[T], error] {
+	values := f.CatchUp(ctx)
 	if o.follow {
-		return f.All(ctx)
+		values = f.All(ctx)
 	}
-	return f.CatchUp(ctx)
+	return func(yield func(horseracing.Entry[T], error) bool) {
+		for value, err := range values {
+			if !yield(horseracing.Entry[T]{Value: value, JSON: f.JSON()}, err) {
+				return
+			}
+		}
+	}
 }
 
 // printFinished prints a listing, the newest entry first. With --cursor or --follow it
@@ -157,7 +164,7 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 	}
 	r := newPrinter(p, o, l)
 	for _, tier := range *o.tiers {
-		err := each(ctx, p, o, l.results(o.query(tier)).All(ctx), func(entry *T) error { return r.print(entry, entry) })
+		err := each(ctx, p, o, l.results(o.query(tier)).Entries(ctx), func(e horseracing.Entry[T]) error { return r.print(jsonOf(e), e.Value) })
 		if errors.Is(err, errEnough) {
 			return nil
 		}
@@ -181,12 +188,12 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	f := l.follow(o.newQuery(at))
 	r := newPrinter(p, o, l)
 	var printed error
-	err = each(ctx, p, o, loop(ctx, o, f), func(entry *T) error {
-		var line any = entry
+	err = each(ctx, p, o, loop(ctx, o, f), func(e horseracing.Entry[T]) error {
+		line := jsonOf(e)
 		if o.withCursor {
-			line = map[string]any{o.name: entry, "cursor": f.Cursor()}
+			line = map[string]any{o.name: line, "cursor": f.Cursor()}
 		}
-		if printed = r.print(line, entry); printed != nil {
+		if printed = r.print(line, e.Value); printed != nil {
 			return printed
 		}
 		return at.keep(f.Cursor())

@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
@@ -46,11 +47,12 @@ func keyOf(r *horseracing.Race) raceKey { return raceKey{r.MainRaceID, r.StartTi
 // raceOf reads the id and the start of a race. It reports whether the line is one.
 func raceOf(line []byte) (*horseracing.Race, bool) {
 	var race struct {
-		ID    horseracing.RaceID    `json:"main_race_id"`
+		ID    horseracing.Number    `json:"main_race_id"` // 7.0, too
 		Start horseracing.Timestamp `json:"start_time"`
 	}
 	err := json.Unmarshal(line, &race)
-	return &horseracing.Race{MainRaceID: race.ID, StartTime: race.Start}, err == nil && race.ID > 0 && !race.Start.IsZero()
+	id, isWhole := race.ID.Int64()
+	return &horseracing.Race{MainRaceID: horseracing.RaceID(id), StartTime: race.Start}, err == nil && isWhole && id > 0 && !race.Start.IsZero()
 }
 
 // openOut opens or creates the file at path, and cuts off an incomplete last line. With an
@@ -209,17 +211,20 @@ func (f *outFile) wholeLines(tail []byte, begin int64) ([]byte, error) {
 	written, _, isDamaged := bytes.Cut(tail, []byte{0})
 	end := bytes.LastIndexByte(written, '\n') + 1
 	rest := written[end:]
-	isRace := false
-	for _, first := range []string{`{"main_race_id":`, `{"_id":"`} { // as a race is written
-		isRace = isRace || bytes.HasPrefix(rest, []byte(first)) || bytes.HasPrefix([]byte(first), rest)
-	}
 	switch {
-	case !isRace:
+	case !isBegun(rest):
 		return nil, f.isOther("a last line that is not a race: %.40q", rest)
 	case isDamaged && end == 0 && begin == 0 && len(bytes.Trim(tail[len(written):], "\x00")) > 0:
 		return nil, f.isOther("zeros in its first line")
 	}
 	return written[:end], nil
+}
+
+// isBegun reports whether a text is a race, the beginning of an object, or nothing.
+func isBegun(text []byte) bool {
+	_, isRace := raceOf(text)
+	_, err := jsontext.NewDecoder(bytes.NewReader(text), lenient).ReadValue()
+	return len(text) == 0 || isRace || text[0] == '{' && errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (f *outFile) isOther(format string, args ...any) error {
@@ -263,17 +268,17 @@ func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions
 		return err
 	}
 	added, reached := 0, p.progressOf("races")
-	err = each(ctx, p, o, loop(ctx, o, s.Races.Follow(f.query(o))), func(race *horseracing.Race) error {
-		if f.has[keyOf(race)] {
+	err = each(ctx, p, o, loop(ctx, o, s.Races.Follow(f.query(o))), func(e horseracing.Entry[horseracing.Race]) error {
+		if f.has[keyOf(e.Value)] {
 			return nil
 		}
-		line, err := lineOf(race)
+		line, err := p.line(jsonOf(e))
 		if err == nil {
 			err = f.append(line)
 		}
 		if err == nil {
 			added++
-			reached(race.StartTime.Time)
+			reached(e.Value.StartTime.Time)
 		}
 		return err
 	})

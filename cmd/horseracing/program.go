@@ -16,6 +16,8 @@ import (
 	"unicode/utf16"
 
 	"golang.org/x/term"
+
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // program is what all commands share.
@@ -37,6 +39,8 @@ type program struct {
 	demo, verbose   bool
 	rate            float64 // requests per second, zero if not limited
 	skipped         int     // entries that could not be read
+	received        receiver
+	keys            redact.Keys // what no line of JSON shows, nil before a service is known
 }
 
 // pipeWidth is the width of a table that does not go to a terminal.
@@ -62,7 +66,7 @@ func (p *program) printsJSON() bool { return p.asJSON || !p.asTable && !p.intera
 
 // printJSON prints a line of JSON.
 func (p *program) printJSON(value any) error {
-	text, err := lineOf(value)
+	text, err := p.line(value)
 	if err != nil {
 		return err
 	}

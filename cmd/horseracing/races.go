@@ -22,7 +22,7 @@ type openFilter struct {
 	maxFee *horseracing.BigInt
 }
 
-func (f *openFilter) fits(r horseracing.Race) bool {
+func (f *openFilter) fits(r *horseracing.Race) bool {
 	isNamed := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
 	return (len(f.tiers) == 0 || slices.ContainsFunc(f.tiers, isNamed)) &&
 		(f.level <= 0 || r.AcceptsLevel(f.level)) && (f.maxFee == nil || r.EntryFee.Cmp(*f.maxFee) <= 0)
@@ -36,18 +36,19 @@ func (p *program) openCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		races := slices.DeleteFunc(all, func(r horseracing.Race) bool { return !filter.fits(r) })
+		races := slices.DeleteFunc(receivedEntries(p, all), func(e horseracing.Entry[horseracing.Race]) bool { return !filter.fits(e.Value) })
 		now := connection.ServiceTime(&response)
-		isShut := func(r horseracing.Race) int { // closed or full, which comes last
+		isShut := func(r *horseracing.Race) int { // closed or full, which comes last
 			if r.CheckEntry(nil, now) != nil {
 				return 1
 			}
 			return 0
 		}
-		slices.SortStableFunc(races, func(a, b horseracing.Race) int {
+		slices.SortStableFunc(races, func(x, y horseracing.Entry[horseracing.Race]) int {
+			a, b := x.Value, y.Value
 			return cmp.Or(isShut(a)-isShut(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 		})
-		return printList(p, openRaceLayout(now), races, nil)
+		return printEntries(p, openRaceLayout(now), races, nil)
 	})
 	namesFlag(c.Flags(), &filter.tiers)
 	c.Flags().IntVar(&filter.level, "level", 0, "only races that take horses of this `LEVEL`")
@@ -62,15 +63,15 @@ func (p *program) raceCommand() *cobra.Command {
 			return err
 		}
 		var response horseracing.Response
-		races, err := getEach(ids, func(id horseracing.RaceID) (*horseracing.Race, error) {
+		races, err := getEach(p, ids, func(id horseracing.RaceID) (*horseracing.Race, error) {
 			return s.Races.Get(ctx, id, horseracing.CaptureResponse(&response))
 		})
 		if p.printsJSON() {
-			return printList(p, finishedRaceLayout, races, err)
+			return printEntries(p, finishedRaceLayout, races, err)
 		}
-		var open, finished []horseracing.Race
+		var open, finished []horseracing.Entry[horseracing.Race]
 		for _, race := range races {
-			if race.Finished() {
+			if race.Value.Finished() {
 				finished = append(finished, race)
 			} else {
 				open = append(open, race)
@@ -79,11 +80,11 @@ func (p *program) raceCommand() *cobra.Command {
 		now := openRaceLayout(connection.ServiceTime(&response))
 		switch {
 		case len(open) == 0:
-			return printList(p, finishedRaceLayout, finished, err)
+			return printEntries(p, finishedRaceLayout, finished, err)
 		case len(finished) == 0:
-			return printList(p, now, open, err)
+			return printEntries(p, now, open, err)
 		}
-		return errors.Join(printList(p, now, open, nil), printList(p, finishedRaceLayout, finished, err))
+		return errors.Join(printEntries(p, now, open, nil), printEntries(p, finishedRaceLayout, finished, err))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // service is what the commands read: the service of the environment, or with
@@ -49,10 +50,10 @@ func (p *program) reading(use, short string, args cobra.PositionalArgs, do servi
 
 // listing returns a command that reads a list and prints it. What was found is printed
 // beside an error.
-func listing[T any](p *program, use, short string, args cobra.PositionalArgs, l layout[T], read func(ctx context.Context, s *service, args []string) ([]T, error)) *cobra.Command {
+func listing[T any](p *program, use, short string, args cobra.PositionalArgs, l layout[T], read func(ctx context.Context, s *service, args []string) ([]horseracing.Entry[T], error)) *cobra.Command {
 	return p.reading(use, short, args, func(ctx context.Context, s *service, args []string) error {
-		values, err := read(ctx, s, args)
-		return printList(p, l, values, err)
+		entries, err := read(ctx, s, args)
+		return printEntries(p, l, entries, err)
 	})
 }
 
@@ -90,7 +91,7 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 // connect returns the service.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	base := append(p.reporting(), horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version),
-		horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip))
+		horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip), horseracing.WithTransportWrapper(p.received.wrap))
 	if p.rate > 0 {
 		base = append(base, horseracing.WithRateLimit(p.rate, 1))
 	}
@@ -98,6 +99,7 @@ func (p *program) connect(opts ...horseracing.Option) (*service, error) {
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
+	p.keys = redact.New(s.APIKey, string(s.UserKey))
 	return s, nil
 }
 

@@ -39,15 +39,20 @@ type sheet[T any] struct {
 
 func newSheet[T any](p *program, l layout[T]) *sheet[T] { return &sheet[T]{p: p, layout: l} }
 
-// printList prints a list that was returned with an error about the entries that
-// it lacks.
+// printList prints values that do not come from the service as they are.
 func printList[T any](p *program, l layout[T], values []T, err error) error {
-	if len(values) == 0 && err != nil {
+	return printEntries(p, l, withoutJSON(values), err)
+}
+
+// printEntries prints a list that was returned with an error about the entries that
+// it lacks.
+func printEntries[T any](p *program, l layout[T], entries []horseracing.Entry[T], err error) error {
+	if len(entries) == 0 && err != nil {
 		return err
 	}
 	s := newSheet(p, l)
-	for i := range values {
-		if err := s.add(&values[i], &values[i]); err != nil {
+	for _, e := range entries {
+		if err := s.add(jsonOf(e), e.Value); err != nil {
 			return err
 		}
 	}
@@ -56,14 +61,14 @@ func printList[T any](p *program, l layout[T], values []T, err error) error {
 
 // getEach returns what get returns for each id. An id that is not found, or
 // cannot be read, does not end it.
-func getEach[ID, T any](ids []ID, get func(ID) (*T, error)) (found []T, failed error) {
+func getEach[ID, T any](p *program, ids []ID, get func(ID) (*T, error)) (found []horseracing.Entry[T], failed error) {
 	for _, id := range ids {
 		value, err := get(id)
 		_, unreadable := errors.AsType[*horseracing.DecodeError](err)
 		failed = errors.Join(failed, err)
 		switch {
 		case err == nil:
-			found = append(found, *value)
+			found = append(found, receivedEntries(p, []T{*value})...)
 		case !unreadable && !errors.Is(err, horseracing.ErrNotFound):
 			return found, failed
 		}

@@ -30,7 +30,8 @@ var tierLayout = layout[tier]{
 
 func (p *program) tiersCommand() *cobra.Command {
 	const short = "The numbers of the tiers, with the name that the results of each show"
-	return listing(p, "tiers", short, cobra.NoArgs, tierLayout, func(ctx context.Context, s *service, _ []string) (found []tier, err error) {
+	return listing(p, "tiers", short, cobra.NoArgs, tierLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[tier], error) {
+		var found []tier
 		for id := range horseracing.TierID(highestTier) {
 			newest, err := s.Races.Results(horseracing.ResultsQuery{Tier: id + 1}).Take(ctx, 1)
 			api, isAPI := errors.AsType[*horseracing.APIError](err)
@@ -41,7 +42,7 @@ func (p *program) tiersCommand() *cobra.Command {
 				found = append(found, tier{id + 1, newest[0].Tier})
 			}
 		}
-		return found, nil
+		return withoutJSON(found), nil
 	})
 }
 

@@ -19,16 +19,18 @@ func (p *program) tournamentsCommand() *cobra.Command {
 		if err := needs(o.flags, "--finished", "limit", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
 			return err
 		}
-		var found []horseracing.Tournament
+		var found []horseracing.Entry[horseracing.Tournament]
 		var err error
 		if len(args) == 0 {
-			found, err = s.Tournaments.Open(ctx)
+			var open []horseracing.Tournament
+			open, err = s.Tournaments.Open(ctx)
+			found = receivedEntries(p, open)
 		} else {
-			found, err = getEach(args, func(id string) (*horseracing.Tournament, error) {
+			found, err = getEach(p, args, func(id string) (*horseracing.Tournament, error) {
 				return s.Tournaments.Get(ctx, horseracing.TournamentID(id))
 			})
 		}
-		return printList(p, openTournamentLayout, found, err)
+		return printEntries(p, openTournamentLayout, found, err)
 	})
 	c.Flags().BoolVar(&finished, "finished", false, "print finished tournaments")
 	o = listingFlags(c, "tournament")

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/horseracing-go/horseracing"
+)
+
+// receiver is part of the client's transport. It keeps the body of the last response. That of
+// CaptureResponse has its keys replaced in numbers too, after which it may not be JSON.
+type receiver struct {
+	next http.RoundTripper
+	last atomic.Pointer[bytes.Buffer]
+}
+
+func (r *receiver) wrap(next http.RoundTripper) http.RoundTripper {
+	r.next = next
+	return r
+}
+
+func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if err == nil {
+		body := new(bytes.Buffer)
+		r.last.Store(body)
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(resp.Body, body), resp.Body}
+	}
+	return resp, err
+}
+
+// body returns the body of the last response, once its call has returned.
+func (r *receiver) body() []byte {
+	if last := r.last.Load(); last != nil {
+		return bytes.TrimPrefix(last.Bytes(), []byte("\ufeff"))
+	}
+	return nil
+}
+
+// identityOf returns what distinguishes an entry from the others of a list of such values. Numbers
+// may be written differently.
+func identityOf(entry []byte, value any) string {
+	var e struct {
+		ID     string             `json:"_id"`
+		Race   horseracing.BigInt `json:"main_race_id"`
+		Number horseracing.BigInt `json:"number"`
+		Start  horseracing.BigInt `json:"start_time"`
+		Fee    horseracing.BigInt `json:"entry_fee"`
+	}
+	_ = json.Unmarshal(entry, &e) // what can be read is enough
+	switch value.(type) {
+	case *horseracing.Race:
+		return fmt.Sprint(e.Race, e.Start, e.Fee)
+	case *horseracing.Tournament:
+		return e.ID
+	}
+	return e.Number.String()
+}
+
+// receivedEntries returns values that were read from the last response, in its order, with their JSON.
+func receivedEntries[T any](p *program, values []T) []horseracing.Entry[T] {
+	entries, body := withoutJSON(values), p.received.body()
+	var all []json.RawMessage
+	if json.Unmarshal(body, &all) != nil {
+		all = []json.RawMessage{body} // one by its id
+	}
+	for i := range entries {
+		text, _ := lineOf(entries[i].Value) // it was read from JSON
+		id := identityOf(text, entries[i].Value)
+		for n, received := range all {
+			if identityOf(received, entries[i].Value) == id {
+				entries[i].JSON, all = received, all[n+1:]
+				break
+			}
+		}
+	}
+	return entries
+}
+
+// withoutJSON returns values that are printed as they are.
+func withoutJSON[T any](values []T) []horseracing.Entry[T] {
+	entries := make([]horseracing.Entry[T], len(values))
+	for i := range values {
+		entries[i].Value = &values[i]
+	}
+	return entries
+}
+
+// jsonOf returns what is printed of an entry: what was received, if that is known.
+func jsonOf[T any](e horseracing.Entry[T]) any {
+	if json.Valid(e.JSON) {
+		return e.JSON
+	}
+	return e.Value
+}
+
+// lenient are the options for JSON as services write it.
+var lenient = jsontext.AllowDuplicateNames(true)
+
+// line returns a value as a line of JSON. What was received stays as it is, except that keys in
+// names and strings are redacted, integers with an exponent get all their digits, and what is not
+// UTF-8 is replaced: other programs could not read it.
+func (p *program) line(value any) ([]byte, error) {
+	text, err := lineOf(value)
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	options := []jsontext.Options{lenient, jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true)}
+	from, to := jsontext.NewDecoder(bytes.NewReader(text), options...), jsontext.NewEncoder(&line, options...)
+	for err == nil {
+		switch kind := from.PeekKind(); kind {
+		case '{', '}', '[', ']':
+			var token jsontext.Token
+			if token, err = from.ReadToken(); err == nil {
+				err = to.WriteToken(token)
+			}
+		default:
+			var scalar jsontext.Value
+			if scalar, err = from.ReadValue(); err == nil {
+				err = to.WriteValue(p.cleaned(kind, scalar))
+			}
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return line.Bytes(), err
+}
+
+// cleaned returns a string, a number or a literal as it is printed.
+func (p *program) cleaned(kind jsontext.Kind, scalar jsontext.Value) jsontext.Value {
+	switch kind {
+	case '"':
+		plain, _ := jsontext.AppendUnquote(nil, scalar) // it replaces what is not UTF-8
+		if text := p.redacted(string(plain)); text != string(plain) || !utf8.Valid(scalar) {
+			scalar, _ = jsontext.AppendQuote(nil, text)
+		}
+	case '0':
+		var n horseracing.BigInt
+		if bytes.ContainsAny(scalar, "eE") && n.UnmarshalJSON(scalar) == nil {
+			scalar = jsontext.Value(n.String())
+		}
+	}
+	return scalar
+}
+
+// redacted returns a text without keys.
+func (p *program) redacted(text string) string {
+	if p.keys == nil {
+		return text
+	}
+	return p.keys.Text(text)
+}
