@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -169,6 +171,125 @@ func ExampleRacesService_Follow() {
 	// race 2
 	// race 3
 	// race 4
+}
+
+// A store of finished races that is brought up to date once a day: CatchUp yields what has finished
+// since the stored cursor, and ends. A pager's cursor does not do this, because a pager goes back in time.
+func ExampleFollower_CatchUp() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(
+		horseracing.Race{MainRaceID: 1, StartTime: inMinutes(fake, -30)},
+		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -20)},
+	)
+
+	stored := "" // in a file or a database, beside the races
+	update := func() {
+		resume, err := horseracing.ParseCursor(stored) // empty on the first day: start at Since
+		if err != nil {
+			log.Fatal(err)
+		}
+		follower := fake.Client().Races.Follow(horseracing.FollowQuery{Since: fake.Now().AddDate(0, 0, -7), Resume: resume})
+		for race, err := range follower.CatchUp(context.Background()) {
+			if err != nil {
+				log.Fatal(err) // the next run continues here
+			}
+			fmt.Println("race", race.MainRaceID)
+			stored = follower.Cursor().String() // in one transaction with the race
+		}
+	}
+	update()
+	fmt.Println("the next day")
+	fake.Advance(24 * time.Hour)
+	fake.AddRaces(horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -90)})
+	update()
+	// Output:
+	// race 1
+	// race 2
+	// the next day
+	// race 3
+}
+
+// A crawl of the past that is interrupted and continues in another process. It goes back in time:
+// for races that finish later, use a Follower.
+func ExampleCursor() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(25), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	ctx := context.Background()
+
+	pager := fake.Client().Races.Results(horseracing.ResultsQuery{Since: fake.Now().AddDate(-1, 0, 0)})
+	first, err := pager.Take(ctx, 10)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stored := pager.Cursor().String() // together with the races
+
+	cursor, err := horseracing.ParseCursor(stored)
+	if err != nil {
+		log.Fatal(err)
+	}
+	older := fake.Client().Races.Results(horseracing.ResultsQuery{Resume: cursor}) // with the same Since
+	rest, err := older.Take(ctx, 1000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(first), "races, then", len(rest), "older ones:", rest[0].StartTime.Before(first[9].StartTime.Time))
+	// Output:
+	// 10 races, then 15 older ones: true
+}
+
+// CheckEntry names every documented reason why a horse cannot enter a race.
+func ExampleRace_CheckEntry() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	fake.AddRaces(
+		horseracing.Race{MainRaceID: 7, StartTime: inMinutes(fake, 10)},
+		horseracing.Race{MainRaceID: 8, StartTime: inMinutes(fake, 10), MinLevel: 90, MaxLevel: 100},
+	)
+	client, ctx := fake.Client(), context.Background()
+
+	horses, err := client.Horses.Owned(ctx, fake.UserKey(0))
+	if err != nil {
+		log.Fatal(err)
+	}
+	races, err := client.Races.Open(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, race := range races {
+		if err := race.CheckEntry(&horses[0], fake.Now()); err != nil { // time.Now() in a program
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println("race", race.MainRaceID, "is open to", horses[0].Name)
+	}
+	// Output:
+	// race 7 is open to Iron Island
+	// horseracing: race 8: level 15 of horse 1 is not accepted (90 to 100)
+}
+
+// All clients of a program share one limit. Any type with a Wait like that of rate.Limiter will
+// do, also one that several processes share.
+func ExampleWithLimiter() {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	baseURL := fake.URL // that of the real service in a program
+
+	shared := rate.NewLimiter(5, 1) // of golang.org/x/time/rate: five requests per second
+	for _, apiKey := range []string{fake.APIKey, fake.APIKey} {
+		client, err := horseracing.NewClient(baseURL, apiKey, horseracing.WithLimiter(shared))
+		if err != nil {
+			log.Fatal(err)
+		}
+		races, err := client.Races.Open(context.Background())
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(races), "races are open")
+	}
+	// Output:
+	// 11 races are open
+	// 11 races are open
 }
 
 // A program that reports what happens to the open races.
