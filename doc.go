@@ -20,19 +20,22 @@
 //
 // The last column is what a method costs in requests:
 //
-//	Races.Get       one race                                        1
-//	Races.Open      the open races, once                            1
-//	Races.Watch     the open races, and how they change             1 every 15 s (Interval)
-//	Races.Results   finished races, newest first                    about 1.13 per 10 races
-//	Races.Follow    finished races as they appear, oldest first     1 or more every 30 s (Interval)
+//	Races.Get         one race                                       1
+//	Races.Open        the open races, once                           1
+//	Races.Watch       the open races, and how they change            1 every 15 s (Interval)
+//	Races.Results     finished races, newest first                   about 1.13 per 10 races
+//	Follower.CatchUp  keep a store up to date each day               little more than Races.Results
+//	Follower.All      finished races as they appear, oldest first    1 or more every 30 s (Interval)
 //
-// Each poll of Races.Follow also reads the races of the last hour (Lookback) again. That takes
-// one more request for every nine of them.
+// Races.Follow returns the [Follower]. Each of its polls also reads the races of the last hour
+// (Lookback) again. That takes one more request for every nine of them. [Race.CheckEntry] reports
+// whether a horse may enter a race, without a request.
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
-// tier, by default Omega; to read several tiers, make a query for each. A [Pager] yields each
-// entry once. After an error or a break, range over it again to continue. To continue in
-// another process, store its [Cursor]. This loop reads the races of the last week:
+// tier, by default Omega; to read several tiers, make a query for each. A [Pager] goes
+// back in time and yields each entry once. After an error or a break, range over it again to
+// continue. To continue in another process, store its [Cursor]; what finishes after the pager
+// began is not read then. This loop reads the races of the last week:
 //
 //	for race, err := range client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8}).All(ctx) {
 //		if err != nil {
