@@ -79,6 +79,9 @@ type attempt struct {
 	err    error // why there is no response, or why a successful one cannot be used
 }
 
+// isFailure reports whether the attempt found a response with an error status.
+func (a *attempt) isFailure() bool { return a.status != 0 && a.status/100 != 2 }
+
 // response is an attempt with the request that it sent. Decoders and errors are made from it.
 type response struct {
 	*request
@@ -105,7 +108,6 @@ type exchange struct {
 	ended    time.Time         // when that attempt ended
 	meaning  transport.Meaning // of that attempt
 	failures int               // attempts that failed and were retried; refusals do not count
-	spent    int               // tokens of the budget that these retries cost
 	stopped  error             // why no attempt follows the last one although one should have
 }
 
@@ -128,7 +130,7 @@ func (x *exchange) run() {
 		x.stopped = err // during a backoff
 	}
 	if x.stopped == nil && x.meaning == transport.Conclusive {
-		x.backend.budget.Add(max(1, x.spent))
+		x.backend.budget.Add(max(1, x.failures*op.retryCost()))
 	}
 }
 
@@ -159,9 +161,12 @@ func (x *exchange) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	if x.request.op.noCache {
 		req.Header.Set("Cache-Control", "no-cache")
 	}
-	began := time.Now()
+	began, before := time.Now(), x.last
 	resp, err = x.backend.send.RoundTrip(req)
-	x.ended, x.last.attempt = time.Now(), newAttempt(x.last.number+1, resp, err)
+	x.ended, x.last.attempt = time.Now(), newAttempt(before.number+1, resp, err)
+	if err != nil && x.ctx.Err() != nil && before.isFailure() {
+		x.last.err = &stoppedAfter{err, before.apiError()}
+	}
 	x.log(slog.LevelDebug, "attempt", slog.Duration("duration", x.ended.Sub(began)))
 	return resp, err
 }
@@ -241,10 +246,9 @@ func (x *exchange) backoff(least, most time.Duration, _ int, resp *http.Response
 	if x.meaning == transport.Refused {
 		return 0
 	}
-	wait, cost := transport.Backoff(least, most, x.failures, resp), x.request.op.retryCost()
+	wait := transport.Backoff(least, most, x.failures, resp)
 	x.failures++
-	x.spent += cost
-	x.backend.budget.Add(-cost)
+	x.backend.budget.Add(-x.request.op.retryCost())
 	return wait
 }
 
@@ -262,9 +266,8 @@ func (x *exchange) prepare(req *http.Request) error {
 // followed, why it was not sent. It returns nil if the attempt found a response that can be used.
 func conclude(r *response, stopped error) (err error) {
 	expired, isExpired := errors.AsType[*pace.ExpiredError](stopped)
-	isFailure := r.status != 0 && r.status/100 != 2
 	switch {
-	case isExpired && isFailure:
+	case isExpired && r.isFailure():
 		refusal := r.apiError()
 		refusal.RetryAfter = max(refusal.RetryAfter, expired.For)
 		err = refusal
@@ -272,7 +275,7 @@ func conclude(r *response, stopped error) (err error) {
 		err = r.expiredError(expired)
 	case stopped != nil || r.status == 0:
 		err = r.transportError(stopped)
-	case isFailure:
+	case r.isFailure():
 		err = r.apiError()
 	default:
 		err = r.err

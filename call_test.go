@@ -458,30 +458,39 @@ func TestCallLeavesTheCallersHTTPClientAlone(t *testing.T) {
 	}
 }
 
-// The error names the failure of the last attempt, and counts the requests that were sent.
+// The error is that of the last attempt, too, and counts the requests that were sent.
 func TestContextThatEndsStopsACall(t *testing.T) {
 	forever := horseracing.WithRetry(horseracing.Retry{MinWait: 1000 * time.Hour, MaxWait: 1000 * time.Hour})
+	hang := func(req *http.Request) (*http.Response, error) {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
 	for name, test := range map[string]struct {
 		limit    time.Duration
 		call     func(context.Context, *horseracing.Client) error
-		respond  double.Step
+		respond  httpmock.Responder
 		attempts int
 		text     string
 	}{
 		"before a read":         {0, double.OpenRaces, double.Respond(200, "[]"), 0, ": context deadline exceeded"},
 		"before a registration": {0, double.Register, double.Respond(200, "{}"), 0, ": context deadline exceeded"},
 		"waiting, by a status":  {time.Minute, double.OpenRaces, double.Respond(503, "", "Retry-After: 3600"), 1, "context deadline exceeded after status 503"},
+		"again, after a status": {10 * time.Second, double.OpenRaces, double.InTurn(double.Respond(429, "", "Retry-After: 1"), hang), 2, "context deadline exceeded after status 429 (after 2 attempts)"},
 		"waiting, by a reset":   {time.Minute, double.OpenRaces, double.Broken(double.ErrReset), 1, "context deadline exceeded after: connection reset by peer"},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			s, started := double.Play(test.respond), time.Now()
-			err := test.call(double.Within(t, test.limit), s.Client(t, forever))
+			started := time.Now()
+			c, mock := double.Mocked(t, test.respond, forever)
+			err := test.call(double.Within(t, test.limit), c)
 			transport, ok := errors.AsType[*horseracing.TransportError](err)
 			if !ok || !strings.Contains(err.Error(), test.text) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				t.Fatalf("got  %v\nwant %s", err, test.text)
 			}
-			if transport.Attempts != test.attempts || len(s.Requests()) != test.attempts || time.Since(started) != test.limit {
-				t.Errorf("%d attempts, %d requests in %v", transport.Attempts, len(s.Requests()), time.Since(started))
+			if transport.Attempts != test.attempts || mock.GetTotalCallCount() != test.attempts || time.Since(started) != test.limit {
+				t.Errorf("%d attempts, %d requests in %v", transport.Attempts, mock.GetTotalCallCount(), time.Since(started))
+			}
+			if api, isAPI := errors.AsType[*horseracing.APIError](err); isAPI != strings.Contains(test.text, "status") {
+				t.Errorf("an *APIError: %v", api)
 			}
 		})
 	}

@@ -317,26 +317,25 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
 // is an HTML page, is empty although JSON is documented, or ends early.
 //
-// Each thing that a call waits for is ended by the context, and besides by this:
+// The context ends whatever a call waits for. Besides, each wait ends as follows:
 //
-//	its turn: a Retry-After, an announced limit,    MaxWait, for all turns of a call together;
-//	or other requests                               nothing else for a page
-//	a permit of the [Limiter]                       nothing else; it does not count for MaxWait
-//	a response with its body                        [WithAttemptTimeout], or the Timeout of
-//	                                                [WithHTTPClient] if that is shorter
-//	the backoff before another attempt              MaxWait, each time; after a refusal there
-//	                                                is none, because the next attempt waits for
-//	                                                its turn
+//	the call's turn, which comes after other requests,   after MaxWait, for all turns of the
+//	a Retry-After and an announced limit                 call together; for a page never
+//	a permit of the Limiter                              never; it does not count for MaxWait
+//	a response with its body                             after WithAttemptTimeout, or the Timeout
+//	                                                     of WithHTTPClient if that is shorter
+//	the backoff after a failure                          after at most MaxWait, each time
+//
+// After a refusal there is no backoff: the next attempt waits for its turn.
 //
 // Max limits how many attempts follow the first one. For a page, which is a request of a [Pager] or
 // [Follower], only failures count. Refusals do not, unless Max is negative: then the first one
 // ends the call.
 //
-// If a turn does not come in time, the error is an [*APIError] that says why. If a Retry-After or an
-// announced limit lasts longer than MaxWait, the call returns that error at once, with
-// [APIError].RetryAfter set. A page honors a Retry-After of up to an hour. If a page fails in
-// another way, such as with status 502, it is retried after at most MaxWait, even if a Retry-After
-// is longer.
+// If a turn does not come in time, or would not because a Retry-After lasts longer than MaxWait, the
+// error is an [*APIError] that says why, and its RetryAfter is what is left of that wait. A page
+// honors a Retry-After of up to an hour. A page that failed in another way, such as with status 502,
+// is retried after at most MaxWait, even if a Retry-After is longer.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of an
 // outage. Retries after a refusal (429, or 403 or 503 with a Retry-After) do not consume it;

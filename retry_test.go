@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -49,7 +50,7 @@ func newExchange(ctx context.Context, method string, finds ...found) *exchange {
 		return next.resp, next.err
 	})
 	x := &exchange{backend: b, ctx: ctx, config: callConfig{retry: defaultRetry}}
-	x.request = request{op: op, url: url.URL{Scheme: "https", Host: "game.test", Path: "/"}}
+	x.request = request{op: op, keys: redact.New(), url: url.URL{Scheme: "https", Host: "game.test", Path: "/"}}
 	x.last.request = &x.request
 	return x
 }

@@ -8,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Once is a RoundTripper that sends a write, which is any request but a GET, to a [Wire] that
-// lets it leave once, and whose error is an [*UnsentError] if it certainly did not leave.
+// Once is a RoundTripper for a chain that ends with a [Wire]. A write, which is any request except a
+// GET, leaves at most once, whatever the RoundTrippers between the two do. If it certainly did not
+// leave, the error is an [*UnsentError].
 type Once struct{ Next http.RoundTripper }
 
 // UnsentError is the error of a write that certainly did not leave, for want of a connection.
@@ -52,8 +53,8 @@ func (w *write) context(ctx context.Context) context.Context {
 	})
 }
 
-// Wire sends requests, reads and writes through a RoundTripper of each. It is the
-// RoundTripper that the caller's wrappers wrap.
+// Wire is a RoundTripper that sends reads through one transport and writes through another. The
+// wrappers of a caller wrap it.
 type Wire struct {
 	reads  http.RoundTripper
 	writes http.RoundTripper // a fresh connection for each, if that can be had

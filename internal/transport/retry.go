@@ -1,21 +1,19 @@
-// Package transport has the parts of a call that are of use alone. None of them keeps anything of a
-// call, or knows that there are calls: each returns what it has found.
+// Package transport has RoundTrippers and functions that are of use alone: each returns what it has
+// found, and keeps nothing of a call.
 //
 //	meaning.go  what a response or an error means: for retries, and for the pace
 //	retry.go    the backoff before a retry, and the budget of retries
 //	whole.go    a RoundTripper that returns a complete response or an error
 //	once.go     a RoundTripper that sends a write once, and the connections of reads and writes
 //
-// A request passes them in this order, and each wait ends as follows, or when the context ends:
+// An attempt passes the following one after the other. The context ends each wait; besides, it ends so:
 //
-//	the turn            package pace: after MaxWait, which all turns of a call share, or for a page never
-//	a Limiter's permit  package pace: never; it does not count for MaxWait
-//	Once                does not wait
-//	Whole               after its Timeout, from connecting to the last byte of the body
-//	Wire                does not wait for itself; the Timeout of Whole ends its connections
-//	Backoff             by itself, after at most RetryWaitMax; after a refusal it is left out for the next turn
-//
-// RetryMax ends a call after so many retries; those of a page count only if they failed.
+//	the turn    package pace: after MaxWait, for all turns of a call together; for a page never
+//	a permit    package pace: never; it does not count for MaxWait
+//	Once        does not wait
+//	Whole       after its Timeout, from connecting to the last byte of the body
+//	Wire        with the Timeout of Whole
+//	Backoff     after at most the longest wait that it is given; there is none after a refusal
 package transport
 
 import (
@@ -26,9 +24,9 @@ import (
 	"time"
 )
 
-// Backoff is a retryablehttp.Backoff. It returns a random wait up to least * 2^retries, at most
-// most. If the response demands a wait of up to most, it is no less than that, and random beyond
-// it, so that clients which were refused together do not come back together.
+// Backoff is a retryablehttp.Backoff. It returns a random wait of at most least * 2^retries, and never
+// more than most. If a Retry-After demands a longer wait, it returns that, and a random time beyond it,
+// so that clients that failed together do not come back together, or most if that is shorter.
 func Backoff(least, most time.Duration, retries int, resp *http.Response) time.Duration {
 	demanded := time.Duration(0)
 	if resp != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/registration"
 )
 
-// Whole is a RoundTripper whose responses are complete: their Body is a [*Body]. A response that
-// drips, is cut or is too large is an error, like a broken connection.
+// Whole is a RoundTripper that returns complete responses, whose Body is a [*Body]. A response that
+// takes too long, ends early or is too large is an error, like a broken connection.
 type Whole struct {
 	Next     http.RoundTripper
 	Timeout  time.Duration // from connecting to the last byte of the body
