@@ -49,7 +49,7 @@ func (c *Cursor) UnmarshalText(text []byte) error {
 
 // cursorKind is the kind of listing that a cursor is of. The payload of a pager's cursor is a
 // pagerState: the Since of the query, and the position to continue from. The payload of a
-// follower's cursor is a followState: a time before which nothing is read again, and the
+// follower's cursor is a follow.Position: a time before which nothing is read again, and the
 // entries from that time on that were yielded, or listed at its first poll.
 type cursorKind string
 

@@ -1,0 +1,271 @@
+package follow
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing/internal/walk"
+)
+
+// race is an entry of a listing. Its value reports whether it lacks its result.
+type race = walk.Entry[bool]
+
+func at(start int64, isPending bool) race {
+	return race{ID: strconv.FormatInt(start, 10), Start: start, Value: isPending}
+}
+
+// world is a listing in memory, and a follower of it that keeps what it yielded.
+type world struct {
+	progress *Progress[bool]
+	listed   []race // oldest first
+	yielded  []race
+	newest   int64 // that a poll has read
+}
+
+func newWorld(position Position, lookback int64, bound int) *world {
+	w := &world{progress: New(position, lookback, func(isPending bool) bool { return isPending })}
+	w.progress.bound = bound
+	return w
+}
+
+func (w *world) list(races ...race) {
+	for _, r := range races {
+		w.listed = slices.DeleteFunc(w.listed, func(other race) bool { return other.ID == r.ID && other.Start == r.Start })
+	}
+	w.listed = append(w.listed, races...)
+	slices.SortStableFunc(w.listed, func(a, b race) int { return int(a.Start - b.Start) })
+}
+
+// batch returns what is listed from low on and before high, without what is old if it is to be fresh.
+func (w *world) batch(low, high int64, isFresh bool) (batch []race) {
+	for _, r := range w.listed {
+		if r.Start >= low && r.Start < high && (!isFresh || w.progress.IsNew(r)) {
+			batch = append(batch, r)
+		}
+	}
+	return batch
+}
+
+// poll reads the listing in one batch, and is left after n entries.
+func (w *world) poll(n int) {
+	w.progress.Begin()
+	w.progress.Add(w.batch(w.progress.Settled, math.MaxInt64, true), w.listed[len(w.listed)-1].Start)
+	for range n {
+		r, ok := w.progress.Next()
+		if !ok {
+			return
+		}
+		w.yielded = append(w.yielded, r)
+	}
+}
+
+// resume continues in another process.
+func (w *world) resume(t interface{ Fatal(...any) }) {
+	text, err := json.Marshal(w.progress.Position)
+	position := Position{Seen: map[string]int64{}}
+	if err != nil || json.Unmarshal(text, &position) != nil {
+		t.Fatal(err)
+	}
+	resumed := newWorld(position, w.progress.lookback, w.progress.bound)
+	w.progress = resumed.progress
+}
+
+// The example of the comment of Progress.
+func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
+	w := newWorld(Position{1, map[string]int64{}}, 60, Bound)
+	for i, poll := range []struct {
+		listed        []race
+		leave         int
+		yielded, seen []int64
+		settled       int64
+	}{
+		{[]race{at(10, false), at(50, false), at(100, true)}, 9, []int64{10, 50}, []int64{50}, 40},
+		{[]race{at(100, false)}, 9, []int64{100}, []int64{50, 100}, 40},
+		{[]race{at(70, false), at(80, true), at(85, false), at(150, false)}, 9, []int64{70, 80, 85, 150}, []int64{100, 150}, 90},
+		{[]race{at(20, false), at(80, false)}, 9, nil, []int64{100, 150}, 90},
+		{[]race{at(200, false), at(900, false)}, 1, []int64{200}, []int64{150, 200}, 140},
+		{nil, 9, []int64{900}, []int64{900}, 840},
+	} {
+		w.yielded = nil
+		w.list(poll.listed...)
+		w.poll(poll.leave)
+		var yielded, seen []int64
+		for _, r := range w.yielded {
+			yielded = append(yielded, r.Start)
+		}
+		for _, start := range w.progress.Seen {
+			seen = append(seen, start)
+		}
+		slices.Sort(seen)
+		got, want := [][]int64{yielded, seen, {w.progress.Settled}}, [][]int64{poll.yielded, poll.seen, {poll.settled}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("poll %d: yielded, seen and settled (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
+// Polls read a listing that grows at its end, late and with results that are lacking, in batches
+// of any size. They are left anywhere, and continue in the same process or in another one. Whatever
+// was read and is settled was yielded, once; and so is, at last, everything that was in time.
+func TestProgressYieldsEachEntryOnceWhereverItIsLeft(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const lookback = 60
+		bound := rapid.SampledFrom([]int{3, 10, Bound, Bound}).Draw(t, "bound")
+		isBounded := bound < Bound // settled may rise above the ceiling, and late entries may be missed
+		w := newWorld(Position{1, map[string]int64{}}, lookback, bound)
+		times, wasRead, inTime, now := map[int64]int{}, map[int64]bool{}, map[int64]bool{}, int64(100)
+		add := func(start int64) {
+			if rapid.Bool().Draw(t, "lacks its result") {
+				w.list(at(start, true))
+			} else {
+				w.list(at(start, false))
+			}
+			isInTime := start >= w.newest-lookback
+			if inTime[start] = inTime[start] || isInTime; isInTime && !isBounded && start < w.progress.Settled {
+				t.Fatalf("%d is in time, the newest entry was %d, and %d is settled", start, w.newest, w.progress.Settled)
+			}
+		}
+		// step takes an entry, and checks what is true between any two steps.
+		step := func() bool {
+			r, ok := w.progress.Next()
+			if ok {
+				if times[r.Start]++; times[r.Start] > 1 {
+					t.Fatalf("%d came %d times", r.Start, times[r.Start])
+				}
+				if r.Value && r.Start >= w.progress.ceiling && !isBounded {
+					t.Fatalf("%d came without its result, and the ceiling is %d", r.Start, w.progress.ceiling)
+				}
+				if len(w.progress.Seen) > 2*bound+1 {
+					t.Fatalf("%d are remembered", len(w.progress.Seen))
+				}
+			}
+			for start := range wasRead {
+				if start < w.progress.Settled && times[start] == 0 {
+					t.Fatalf("%d was read, did not come, and %d is settled", start, w.progress.Settled)
+				}
+			}
+			return ok
+		}
+		poll := func(isLast bool) {
+			w.progress.Begin()
+			end := w.listed[len(w.listed)-1].Start + 1
+			newest := end - 1
+			if !isLast { // the local clock may be behind, or newer entries come while the poll reads
+				newest -= rapid.SampledFrom([]int64{0, 0, 50, 500}).Draw(t, "older")
+			}
+			w.newest = max(w.newest, newest)
+			for low := w.progress.Settled; low < end; {
+				high := end
+				if !isLast {
+					high = low + rapid.Int64Range(1, end-low).Draw(t, "length")
+				}
+				batch := w.batch(low, high, rapid.Bool().Draw(t, "without old ones"))
+				for _, r := range batch {
+					wasRead[r.Start] = true
+				}
+				for w.progress.Add(batch, newest); step(); {
+					if !isLast && rapid.IntRange(0, 9).Draw(t, "left") == 0 {
+						return
+					}
+				}
+				low = high
+				if !isLast && rapid.IntRange(0, 3).Draw(t, "late") == 0 {
+					add(rapid.Int64Range(max(1, now-2*lookback), now).Draw(t, "a late start"))
+				}
+			}
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "polls") {
+			for range rapid.IntRange(0, 5).Draw(t, "new") {
+				now += rapid.Int64Range(1, lookback).Draw(t, "gap")
+				add(now)
+			}
+			if len(w.listed) > 0 {
+				poll(false)
+			}
+			if rapid.Bool().Draw(t, "another process") {
+				w.resume(t)
+			}
+		}
+		for _, r := range w.listed { // every result is there, and then an entry that settles all
+			w.list(at(r.Start, false))
+		}
+		w.list(at(now+10*lookback, false))
+		poll(true)
+		for start := range inTime {
+			if inTime[start] && !isBounded && times[start] != 1 {
+				t.Fatalf("%d was in time, and came %d times", start, times[start])
+			}
+		}
+	})
+}
+
+// As many races as Seen can have start within lookback, at a race a minute. Bounding what is
+// remembered costs none of those that are read, however often the loop is left, in one process or in
+// many.
+func TestProgressBoundsWhatItRemembersAndLosesNone(t *testing.T) {
+	const none, minute = math.MaxInt, 60_000
+	for name, test := range map[string]struct {
+		seen, pending, late int // pending and late races are listed later, and start before those that were seen
+		leave               int // after so many entries
+	}{
+		"late results below 1,399 races, left at each second entry": {1399, 0, 8, 2},
+		"late results below 1,399 races":                            {1399, 0, 8, none},
+		"races that wait below two late ones":                       {1394, 5, 2, none},
+		"more than Seen can have, left at each entry":               {1390, 0, 370, 1},
+		"none has a result":                                         {1, 3000, 1, none},
+	} {
+		for _, inOneProcess := range []bool{true, false} {
+			w := newWorld(Position{1, map[string]int64{}}, 7*24*60*minute, Bound)
+			first := int64(1_700_000_000_000)
+			for i := range test.seen {
+				w.list(at(first+int64(test.pending+test.late+i)*minute, false))
+			}
+			w.poll(none)
+			for i := range test.pending + test.late {
+				w.listed = append(w.listed, at(first+int64(i)*minute, i < test.pending))
+			}
+			slices.SortFunc(w.listed, func(a, b race) int { return int(a.Start - b.Start) })
+			for before := -1; before != len(w.yielded); {
+				before = len(w.yielded)
+				if !inOneProcess {
+					w.resume(t)
+				}
+				w.poll(test.leave)
+				remembered := len(w.progress.Seen) + len(w.progress.waiting)
+				if text, err := json.Marshal(w.progress.Position); err != nil || len(text)*4/3 > 64_000 || remembered > 2*Bound {
+					t.Fatalf("%s: %d are remembered, in %d bytes: %v", name, remembered, len(text), err)
+				}
+			}
+			times := map[int64]int{}
+			for _, r := range append(w.yielded, w.progress.waiting...) {
+				times[r.Start]++
+			}
+			if n := len(w.yielded) + len(w.progress.waiting); n != len(times) || n != len(w.listed) {
+				t.Errorf("%s, in one process: %v: %d entries, %d different ones of %d", name, inOneProcess, n, len(times), len(w.listed))
+			}
+		}
+	}
+}
+
+// Entries that differ have keys that differ, and so do an entry and its error.
+func TestTheKeysOfEntriesDiffer(t *testing.T) {
+	keys, n := map[string]bool{}, 0
+	for _, id := range []string{"", "7", "-7", "7_1", "7.1", "!7", "?7", "a", "é", " 7"} {
+		for start := range int64(3) {
+			for _, err := range []error{nil, errors.New("unreadable")} {
+				keys[key(race{ID: id, Start: start, Err: err})] = true
+				n++
+			}
+		}
+	}
+	if len(keys) != n {
+		t.Errorf("%d entries have %d keys", n, len(keys))
+	}
+}
