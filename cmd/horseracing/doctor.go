@@ -26,10 +26,10 @@ func (p *program) doctorCommand() *cobra.Command {
 		return p.withService(c, args, func(ctx context.Context, s *service, _ []string) error {
 			config.APIKey, config.UserKey = s.APIKey, s.UserKey
 			report, err := d.Examine(ctx, s.Client)
-			if err != nil {
+			if report == nil {
 				return err
 			}
-			return p.printReport(ctx, report, markdown)
+			return cmp.Or(err, p.printReport(ctx, report, markdown))
 		}, d.Options()...)
 	})
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the report as Markdown")

@@ -66,12 +66,29 @@ func TestTheDoctorCountsWhatFailedAndHow(t *testing.T) {
 		horseracingtest.Fault{Path: "/api/v1/horses/breeding", ResetAfter: true, Times: 2}, // net/http repeats the first on its own
 	)
 	fake.RequireFaults(t)
-	d := diagnose(t, 1, environment(fake))
+	d := diagnose(t, 0, environment(fake))
 	if want := map[string]int{"503": 2, "no response": 1}; d.Failed != 3 || !cmp.Equal(d.Failures, want) {
 		t.Errorf("%d failed, %v, want %v", d.Failed, d.Failures, want)
 	}
-	if got := d.text("undocumented and missing members"); !strings.HasPrefix(got, "broken: GET /api/v1/horses/missions/") {
+	if got := d.text("undocumented and missing members"); !strings.HasPrefix(got, "skipped: not examined: GET /api/v1/horses/missions/") {
 		t.Errorf("%s", got)
+	}
+}
+
+// Behind a gateway that is dead the doctor ends at once; if one route fails, when that is clear.
+func TestTheDoctorOfAServiceThatIsDownIsStatus5(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	fake.Inject(horseracingtest.Fault{Status: 502, Times: -1})
+	expect(t, environment(fake), result{status: 5, stderr: "GET /api/v1/missions: status 502"}, "doctor", "--rate", "1000")
+	if n := fake.RequestCount(); n > 6 {
+		t.Errorf("%d requests", n)
+	}
+	fake = newFake(t)
+	fake.Inject(horseracingtest.Fault{Path: "/api/v2/races/results", Status: 502, Times: -1})
+	d := diagnose(t, 5, environment(fake))
+	if got := d.text("who is listed in a race"); d.Requests > 12 || !strings.HasPrefix(got, "skipped: ") {
+		t.Errorf("%d requests, %s", d.Requests, got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/signals"
+	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/doctor"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/ledger"
 )
@@ -116,7 +117,7 @@ func isBlocked(err error) bool {
 // isUnavailable reports whether the same command may succeed later.
 func isUnavailable(err error) bool {
 	_, isTransport := errors.AsType[*horseracing.TransportError](err)
-	return isTransport && !errors.Is(err, horseracing.ErrResponseTooLarge) || isBlocked(err) ||
+	return isTransport && !errors.Is(err, horseracing.ErrResponseTooLarge) || isBlocked(err) || errors.Is(err, doctor.ErrDown) ||
 		errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrServer)
 }
 

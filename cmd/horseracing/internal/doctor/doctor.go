@@ -51,18 +51,24 @@ func (d *Doctor) Options() []horseracing.Option {
 	}
 }
 
-// Examine makes the checks until the context ends. The error is a reason to make none: the service is not there, or refuses the key.
+// ErrDown is the error of a service that fails too often to be examined.
+var ErrDown = errors.New("most requests failed: the service, or something on the network path to it, is down")
+
+// Examine makes the checks until the context ends. The error is a reason to make none, without a report: the service is
+// not there, refuses the key, or fails on each route. With a report it is ErrDown.
 func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Report, error) {
 	d.client = client
 	d.config.Progress("is it the service")
-	if _, err := client.Missions.Catalogue(ctx); err != nil && !errors.Is(err, horseracing.ErrServer) {
+	_, err := client.Missions.Catalogue(ctx)
+	_, isTransport := errors.AsType[*horseracing.TransportError](err)
+	if err != nil && (isTransport || !isUnread(err) || !d.responds(ctx, openPath) && !d.responds(ctx, resultsPath)) {
 		return nil, err
 	}
 	for _, c := range d.checks() {
 		d.config.Progress(c.topic)
 		d.err = nil
 		f := finding{Section: c.section, Topic: c.topic, Row: c.row, Mark: skipped, Text: "not examined: what it needs could not be read"}
-		if c.needs() {
+		if c.needs() && !d.probe.isDown() {
 			f.Mark, f.Text = c.do(ctx)
 		}
 		switch {
@@ -76,23 +82,54 @@ func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Repo
 		d.report.Findings = append(d.report.Findings, f)
 	}
 	d.report.finish(d, ctx.Err() != nil)
+	if d.probe.isDown() {
+		return &d.report, ErrDown
+	}
 	return &d.report, nil
 }
 
 // fail notes the first error that keeps the check from finding out its thing.
 func (d *Doctor) fail(err error) { d.err = cmp.Or(d.err, err) }
 
-// get sends a GET and returns status and body of the response, whatever they
-// are. Without a response the check has failed.
+// responds reports whether a route does not fail.
+func (d *Doctor) responds(ctx context.Context, path string) bool {
+	d.err = nil
+	d.get(ctx, path, nil)
+	return d.err == nil
+}
+
+// isUnread reports whether an error shows no more than that the service, or its network path, fails or is too busy.
+func isUnread(err error) bool {
+	_, isTransport := errors.AsType[*horseracing.TransportError](err)
+	return isTransport || errors.Is(err, horseracing.ErrServer) || errors.Is(err, horseracing.ErrRateLimited)
+}
+
+// get sends a GET and returns status and body of the response. Without a response, or with one that says only that the
+// service fails or is too busy, the check has failed. Nothing is sent to a service that is down.
 func (d *Doctor) get(ctx context.Context, path string, body any) (status int, text []byte) {
 	var captured horseracing.Response
 	var raw json.RawMessage
+	if d.probe.isDown() {
+		d.fail(ErrDown)
+		return 0, nil
+	}
 	err := d.client.Do(ctx, http.MethodGet, path, body, &raw, horseracing.CaptureResponse(&captured))
-	if captured.StatusCode == 0 {
+	switch {
+	case captured.StatusCode == 0:
 		d.fail(err)
+	case isUnread(err):
+		d.fail(statusError{captured.StatusCode, shapeOf(captured.Body)})
 	}
 	return captured.StatusCode, captured.Body
 }
+
+// statusError is a response that is not what a check needs.
+type statusError struct {
+	status int
+	shape  string
+}
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d, %s", e.status, e.shape) }
 
 // page requests a page of finished races of tier 5, the latest ones that start before an
 // instant, or without one the newest. Without a list the check has failed.
@@ -103,7 +140,7 @@ func (d *Doctor) page(ctx context.Context, before int64) []entry {
 	}
 	status, text := d.get(ctx, resultsPath, body)
 	if shape := shapeOf(text); status >= 300 || status != http.StatusNoContent && shape != "null" && !strings.HasPrefix(shape, "an array") {
-		d.fail(fmt.Errorf("status %d, %s", status, shape))
+		d.fail(statusError{status, shape})
 	}
 	return decodeEntries(text)
 }
@@ -124,6 +161,15 @@ type probe struct {
 func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 	p.next = next
 	return p
+}
+
+// isDown reports whether most of several requests failed.
+func (p *probe) isDown() bool {
+	failed := 0
+	for _, n := range p.failures {
+		failed += n
+	}
+	return p.requests >= 10 && 2*failed > p.requests
 }
 
 func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
