@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -33,7 +34,6 @@ const outcomeOpen = 7
 // settings are what the person who starts the program decides. No tool changes them.
 type settings struct {
 	demo          bool
-	text          bool   // results as text too
 	path          string // of the ledger, or empty if nothing may be paid
 	maxFee, daily *horseracing.BigInt
 	budget        *horseracing.BigInt       // nil if there is none
@@ -59,9 +59,18 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	return 0
 }
 
+// usage is what --help prints before the flags.
+//
+//go:embed usage.txt
+var usage string
+
 func parse(args []string, stderr io.Writer) (set settings, err error) {
 	flags := flag.NewFlagSet("horseracing-mcp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+	}
 	tokens := func(name, usage string, into **horseracing.BigInt) {
 		flags.Func(name, usage, func(text string) error {
 			n, err := horseracing.ParseUnits(text, tokenPlaces)
@@ -75,7 +84,6 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	tokens("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", &set.daily)
 	tokens("budget", "the highest sum of all fees in the ledger, in `TOKENS`; default unlimited", &set.budget)
 	flags.BoolVar(&set.confirm, "confirm", false, "ask the person for a yes before each payment, through the host")
-	flags.BoolVar(&set.text, "text", false, "repeat each result as a text, for hosts that show only texts to the model")
 	flags.Func("horses", "the `NUMBERS` of the horses that may be registered, as in 1,2,3; default any", func(text string) error {
 		for part := range strings.SplitSeq(text, ",") {
 			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)

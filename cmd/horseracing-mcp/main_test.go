@@ -167,6 +167,16 @@ func posts(fake *horseracingtest.Server) (n int) {
 	return n
 }
 
+func TestHelpNamesTheVariablesAndStandardInput(t *testing.T) {
+	var stderr bytes.Buffer
+	status := run(t.Context(), []string{"--help"}, os.Getenv, nil, nil, &stderr)
+	for _, want := range []string{"standard", "input", "HORSERACING_BASE_URL", "HORSERACING_API_KEY", "HORSERACING_USER_KEY", "-ledger"} {
+		if status != 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("status %d, %q is not in\n%s", status, want, &stderr)
+		}
+	}
+}
+
 func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 	env := map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k"}
 	owner := map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k", "HORSERACING_USER_KEY": "u"}

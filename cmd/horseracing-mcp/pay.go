@@ -223,7 +223,10 @@ func soonest(errs []error) string {
 			first = undecided.RetryAt
 		}
 	}
-	return instant(first)
+	if first.IsZero() {
+		return ""
+	}
+	return instant(first.Add(time.Second - 1)) // whole seconds, and not before it
 }
 
 type ledgerView struct {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,12 +21,9 @@ const endTime = 30 * time.Second
 type pipe struct {
 	mcp.Connection
 	signal  context.Context
+	calls   sync.Map     // the jsonrpc.ID of each that has no response so far
 	end     error        // of the input
 	cancels []jsonrpc.ID // calls to be canceled since then
-
-	mu      sync.Mutex
-	calls   map[jsonrpc.ID]bool // without a response so far
-	changed chan struct{}       // after calls
 }
 
 type pipeTransport struct {
@@ -38,23 +33,22 @@ type pipeTransport struct {
 
 func (t pipeTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
-	return &pipe{Connection: c, signal: t.signal, calls: map[jsonrpc.ID]bool{}, changed: make(chan struct{}, 1)}, err
+	return &pipe{Connection: c, signal: t.signal}, err
 }
 
 func (p *pipe) Read(context.Context) (jsonrpc.Message, error) {
 	if p.end == nil {
 		message, err := p.Connection.Read(p.signal)
 		if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
-			p.change(func() { p.calls[request.ID] = true })
+			p.calls.Store(request.ID, nil)
 		}
 		if err == nil {
 			return message, nil
 		}
-		p.end = err
 		limited, cancel := context.WithTimeout(p.signal, endTime)
 		defer cancel()
 		p.cancels = p.wait(limited)
-		if p.signal.Err() != nil {
+		if p.end = err; p.signal.Err() != nil {
 			p.end = io.EOF
 		}
 	}
@@ -70,39 +64,26 @@ func (p *pipe) Read(context.Context) (jsonrpc.Message, error) {
 func (p *pipe) Write(ctx context.Context, message jsonrpc.Message) error {
 	err := p.Connection.Write(ctx, message)
 	if response, ok := message.(*jsonrpc.Response); ok {
-		p.change(func() { delete(p.calls, response.ID) })
+		p.calls.Delete(response.ID)
 	}
 	return err
 }
 
-// Close is called early if a response cannot be written. No other one will be, then.
+// Close is called early if a response could not be written. No other one is, then.
 func (p *pipe) Close() error {
-	p.change(func() { clear(p.calls) })
+	p.calls.Clear()
 	return p.Connection.Close()
 }
 
-func (p *pipe) change(do func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	do()
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
-}
-
-// wait returns when each call has its response, or with those that have none when ctx ends.
-func (p *pipe) wait(ctx context.Context) []jsonrpc.ID {
-	for {
-		p.mu.Lock()
-		open := slices.Collect(maps.Keys(p.calls))
-		p.mu.Unlock()
-		if len(open) == 0 || ctx.Err() != nil {
-			return open
+// wait returns nil when each call has its response, or those that have none when ctx ends.
+func (p *pipe) wait(ctx context.Context) (open []jsonrpc.ID) {
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		open = nil
+		for id := range p.calls.Range {
+			open = append(open, id.(jsonrpc.ID))
 		}
-		select {
-		case <-p.changed:
-		case <-ctx.Done():
+		if open == nil || ctx.Err() != nil {
+			return open
 		}
 	}
 }

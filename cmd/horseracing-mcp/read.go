@@ -92,12 +92,12 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 		for _, r := range races {
 			names[string(r.Tier)] = true
 		}
-		return out, invalidf("there are no open races of a tier %q; found: %s", in.Tier, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+		return out, invalidf("there are no open races of a tier %q; found: %s", in.Tier, words(strings.Join(slices.Sorted(maps.Keys(names)), ", ")))
 	}
 	now := s.now()
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
 		return !isOfTier(r) || in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
-			!in.Closed && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
+			!in.Closed && !r.RegistrationDeadline.IsZero() && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
 	})
 	full := func(r horseracing.Race) int { return map[bool]int{true: 1}[r.CheckEntry(nil, now) != nil] }
 	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
@@ -164,7 +164,7 @@ type horseArgs struct {
 func (s *server) horse(ctx context.Context, _ *mcp.CallToolRequest, in horseArgs) (out oneHorse, err error) {
 	horse, err := s.client.Horses.Get(ctx, in.Horse)
 	if err == nil {
-		out.Horse = horseOf(in.Traits)(horse)
+		out.horseView = horseOf(in.Traits)(horse)
 	}
 	return out, err
 }
@@ -174,7 +174,7 @@ type ownedArgs struct {
 	listArgs
 }
 
-func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in ownedArgs) (out list[horseracing.Horse], err error) {
+func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in ownedArgs) (out list[horseView], err error) {
 	if s.owner == "" {
 		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
 	}

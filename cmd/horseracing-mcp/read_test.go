@@ -47,6 +47,17 @@ func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
 	}
 }
 
+func TestAnOpenRaceWithoutAClosingTimeIsListedAndCannotBeEnteredYet(t *testing.T) {
+	fake, s := open(t, settings{})
+	for want, args := range []map[string]any{{"horse": 1}, nil} { // for a horse the list has only what it can enter now
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 200, Body: `[{"main_race_id":7,"registration_deadline":null}]`})
+		got := get[list[raceView]](s, "list_open_races", args).Entries
+		if len(got) != want || want > 0 && (got[0].Enterable || !strings.Contains(got[0].Note, "cannot be entered yet")) {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
 func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 	_, s := open(t, settings{})
 	for tool, test := range map[string]struct {
@@ -84,16 +95,16 @@ func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
 	if len(one.Runners) != len(one.Horses) || one.Runners[0].Horse != one.Horses[0] || one.Runners[0].Total == 0 {
 		t.Errorf("a finished race: %+v", one)
 	}
-	horse := get[horseracing.Horse](s, "get_horse", map[string]any{"horse": 1})
-	withTraits := get[horseracing.Horse](s, "get_horse", map[string]any{"horse": 1, "traits": true})
-	owned := get[list[horseracing.Horse]](s, "list_owned_horses", nil)
-	if horse.Number != 1 || horse.Name == "" || horse.Appearance != nil || withTraits.Appearance == nil || len(owned.Entries) != len(fake.Horses(0)) || owned.Entries[0].Appearance != nil {
+	horse := get[horseView](s, "get_horse", map[string]any{"horse": 1})
+	withTraits := get[horseView](s, "get_horse", map[string]any{"horse": 1, "traits": true})
+	owned := get[list[horseView]](s, "list_owned_horses", nil)
+	if horse.Horse != 1 || owned.Entries[0].Horse != 1 || horse.Name == "" || horse.Appearance != nil || withTraits.Appearance == nil || len(owned.Entries) != len(fake.Horses(0)) || owned.Entries[0].Appearance != nil {
 		t.Errorf("horse %+v, %d owned", horse, len(owned.Entries))
 	}
 	missions := get[list[missionView]](s, "list_missions", map[string]any{"horse": 1})
 	breeding := get[list[breedingView]](s, "list_breeding", map[string]any{"limit": 1})
 	cups := get[list[tournamentView]](s, "list_tournaments", map[string]any{"tier": 5})
-	if missions.Entries[0].Name == "" || len(breeding.Entries) != 1 || breeding.LeftOut == 0 || breeding.Entries[0].Price == "" || len(cups.Entries) > 0 && cups.Entries[0].Tier != 5 {
+	if missions.Entries[0].Name == "" || len(breeding.Entries) != 1 || breeding.LeftOut == 0 || breeding.Entries[0].Price.Units == "0" || breeding.Entries[0].Price.Tokens == "" || len(cups.Entries) > 0 && cups.Entries[0].Tier != 5 {
 		t.Errorf("missions %+v, breeding %+v, tournaments %+v", missions, breeding, cups)
 	}
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusOK, Body: `[{"main_race_id":"x"}]`})
@@ -105,14 +116,10 @@ func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
 // A token is at least two bytes of JSON, mostly three or four.
 const tenThousandTokens = 25_000
 
-func TestAResultIsSmallIsSentOnceAndHasTheTimeOfTheService(t *testing.T) {
+func TestAResultIsSmallIsATextTooAndHasTheTimeOfTheService(t *testing.T) {
 	fake := newFake(t, horseracingtest.WithInMemory())
-	for _, test := range []struct {
-		set     settings
-		version string
-		isText  bool
-	}{{settings{}, "", false}, {settings{}, "2025-06-18", false}, {settings{}, "2025-03-26", true}, {settings{text: true}, "", true}} {
-		s := inMemoryAs(t, fake, test.set, nil, test.version)
+	for _, version := range []string{"", "2025-06-18", "2025-03-26"} {
+		s := inMemoryAs(t, fake, settings{}, nil, version)
 		for tool, args := range map[string]map[string]any{
 			"list_open_races": nil, "list_results": nil, "list_owned_horses": nil, "list_breeding": nil, "list_tournaments": {"finished": true},
 			"get_race": {"race": 1}, "get_horse": {"horse": 1}, "list_missions": {"horse": 1},
@@ -121,10 +128,11 @@ func TestAResultIsSmallIsSentOnceAndHasTheTimeOfTheService(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, err := json.Marshal(result.StructuredContent)
+			var repeated any
 			text := result.Content[0].(*mcp.TextContent).Text
-			if len(body) > tenThousandTokens || err != nil || len(result.Content) != 1 || json.Valid([]byte(text)) != test.isText || !test.isText && (len(text) > 200 || strings.Contains(text, "\n")) {
-				t.Errorf("%s of version %q: %d bytes, and %q", tool, test.version, len(body), text)
+			err = json.Unmarshal([]byte(text), &repeated)
+			if diff := cmp.Diff(result.StructuredContent, repeated); diff != "" || len(text) > tenThousandTokens || err != nil || len(result.Content) != 1 {
+				t.Errorf("%s of version %q: %d bytes, %v, %s", tool, version, len(text), err, diff)
 			}
 			now, err := time.Parse(time.RFC3339, result.StructuredContent.(map[string]any)["now"].(string))
 			if distance := fake.Now().Sub(now).Abs(); err != nil || distance > 5*time.Second {
@@ -142,15 +150,15 @@ func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
 		args map[string]any
 		want string // at the beginning, and after it
 	}{
-		{"get_race", nil, `invalid_argument: missing properties: ["race"]`},
-		{"get_race", map[string]any{"race": "7"}, `invalid_argument: /properties/race: type: 7 has type "string", want "integer"`},
-		{"get_race", map[string]any{"race": -1}, "invalid_argument: /properties/race: minimum: "},
-		{"get_race", map[string]any{"race": 1 << 53}, "invalid_argument: /properties/race: maximum: "},
+		{"get_race", nil, `validating "arguments": missing properties: ["race"]`},
+		{"get_race", map[string]any{"race": "7"}, `validating "arguments": /properties/race: type: 7 has type "string", want "integer"`},
+		{"get_race", map[string]any{"race": -1}, `validating "arguments": /properties/race: minimum: `},
+		{"get_race", map[string]any{"race": 1 << 53}, `validating "arguments": /properties/race: maximum: `},
 		{"get_race", map[string]any{"race": 99999}, "not_found: "},
 		{"list_results", map[string]any{"cursor": "x"}, "invalid_argument: cursor must be"},
 		{"list_results", map[string]any{"since": "yesterday"}, "invalid_argument: since must be a date or a time"},
 		{"list_results", map[string]any{"tier": 99}, "failed: there is no tier 99"},
-		{"list_results", map[string]any{"limit": 101}, "invalid_argument: /properties/limit: maximum: "},
+		{"list_results", map[string]any{"limit": 101}, `validating "arguments": /properties/limit: maximum: `},
 		{"list_open_races", map[string]any{"max_fee": "a lot"}, "invalid_argument: max_fee must be a number of tokens"},
 		{"list_open_races", map[string]any{"tier": "Silver"}, `invalid_argument: of a tier "Silver"; found: Omega`},
 		{"list_missions", map[string]any{"horse": 7}, "unavailable: an HTML page; the page is from a proxy or firewall"},
@@ -199,6 +207,36 @@ func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
 			t.Errorf("%d sent, recorded are %v, %v", posts(fake), entries, err)
 		}
 	})
+}
+
+func TestTextsOfOthersAreShortVisibleAndMarked(t *testing.T) {
+	fake, s := open(t, settings{})
+	const race = `{"main_race_id":1,"type":"@","tier":"@","status":"@","start_time":1,"info":{"name":"@","hippodrome_name":"@"}}`
+	const horse = `{"number":1,"name":"@","gender":"@","breed":"@","tier":"@","image":"@","external_url":"@","appearance":[{"trait_type":"@","value":"@"}]}`
+	for tool, test := range map[string]struct {
+		args       map[string]any
+		path, body string // in which each @ is a text of others
+	}{
+		"list_open_races":   {nil, "races/open", "[" + race + "]"},
+		"get_race":          {map[string]any{"race": 1}, "races/1", "[" + race + "]"},
+		"get_horse":         {map[string]any{"horse": 1, "traits": true}, "horses/1", horse},
+		"list_owned_horses": {nil, "horses/user", "[" + horse + "]"},
+		"list_missions":     {map[string]any{"horse": 1}, "horses/missions/1", `{"number":1,"missions":[{"type":"@","mission":"@","name":"@"}]}`},
+		"list_breeding":     {nil, "horses/breeding/open", "[" + horse + "]"},
+		"list_tournaments":  {nil, "tournaments/open", `[{"_id":"@","name":"@","hippodrome_name":"@"}]`},
+	} {
+		const invisible = "\u202e\u200b\ufe0f\U000e0041\u3164"
+		long := strings.Repeat("x", 4000)
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/" + test.path, Status: 200, Body: strings.ReplaceAll(test.body, "@", invisible+long)})
+		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: test.args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := result.Content[0].(*mcp.TextContent).Text
+		if result.IsError || strings.ContainsAny(text, invisible) || strings.Contains(text, long[:101]) || !strings.Contains(text, long[:100]+"…") || !strings.HasPrefix(text, `{"about":"Names and other texts`) {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
 }
 
 func TestNoKeyAndNoInstructionLeavesItsField(t *testing.T) {

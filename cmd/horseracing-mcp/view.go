@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -16,10 +17,23 @@ const tokenPlaces = 18
 
 type amount struct {
 	Tokens string `json:"tokens" jsonschema:"in tokens, if a token has 18 decimal places, which is undocumented"`
-	Units  string `json:"units" jsonschema:"the integer that the service sent"`
+	Units  string `json:"units" jsonschema:"the number that the service sent"`
 }
 
-func amountOf(n horseracing.BigInt) amount { return amount{n.FormatUnits(tokenPlaces), n.String()} }
+func amountOf(n interface{ FormatUnits(int) string }) amount {
+	return amount{n.FormatUnits(tokenPlaces), n.FormatUnits(0)}
+}
+
+// words returns a text of the service, in which a player may address the agent, without
+// characters that do not show, and not longer than a name.
+func words[S ~string](text S) S {
+	const most = 100
+	shown := []rune(redact.Visible(string(text)))
+	if len(shown) > most {
+		shown = append(shown[:most], '…')
+	}
+	return S(shown)
+}
 
 type raceView struct {
 	Race       horseracing.RaceID        `json:"race" jsonschema:"the id for get_race and plan_registration"`
@@ -29,7 +43,7 @@ type raceView struct {
 	Hippodrome string                    `json:"hippodrome"`
 	Furlongs   int                       `json:"furlongs"`
 	Start      string                    `json:"start"`
-	Closes     string                    `json:"closes,omitempty" jsonschema:"when registration closes"`
+	Closes     string                    `json:"closes,omitempty" jsonschema:"when registration closes; without it the race cannot be entered yet"`
 	Enterable  bool                      `json:"enterable" jsonschema:"registration is open and a place is free"`
 	Fee        amount                    `json:"fee"`
 	Prizes     []amount                  `json:"prizes,omitempty" jsonschema:"one for each place, the first place first"`
@@ -38,6 +52,7 @@ type raceView struct {
 	MinLevel   int                       `json:"min_level,omitempty"`
 	MaxLevel   int                       `json:"max_level,omitempty"`
 	Finished   bool                      `json:"finished"`
+	Note       string                    `json:"note,omitempty"`
 	Horses     []horseracing.HorseNumber `json:"horses,omitempty" jsonschema:"numbers; of a finished race in the order of finishing, the winner first"`
 }
 
@@ -56,12 +71,15 @@ type runner struct {
 
 func (s *server) raceOf(r *horseracing.Race) raceView {
 	v := raceView{
-		Race: r.MainRaceID, Name: r.Info.Name, Tier: r.Tier, Type: r.Type, Hippodrome: r.Info.HippodromeName, Furlongs: r.Length,
+		Race: r.MainRaceID, Name: words(r.Info.Name), Tier: words(r.Tier), Type: words(r.Type), Hippodrome: words(r.Info.HippodromeName), Furlongs: r.Length,
 		Start: instant(r.StartTime.Time), Closes: instant(r.RegistrationDeadline.Time), Enterable: r.CheckEntry(nil, s.now()) == nil,
 		Fee: amountOf(r.EntryFee), Places: r.Places, FreePlaces: r.FreePlaces(), MinLevel: r.MinLevel, MaxLevel: r.MaxLevel, Finished: r.Finished(),
 	}
+	if !v.Finished && v.Closes == "" {
+		v.Note = "it has no closing time, so it cannot be entered yet"
+	}
 	for _, prize := range r.Prizes {
-		v.Prizes = append(v.Prizes, amount{prize.FormatUnits(tokenPlaces), prize.FormatUnits(0)})
+		v.Prizes = append(v.Prizes, amountOf(prize))
 	}
 	horses, err := r.Finishers()
 	if err != nil || !r.Finished() {
@@ -73,18 +91,43 @@ func (s *server) raceOf(r *horseracing.Race) raceView {
 	return v
 }
 
+type horseView struct {
+	Horse            horseracing.HorseNumber `json:"horse"`
+	Name             string                  `json:"name"`
+	Gender           horseracing.Gender      `json:"gender"`
+	Breed            string                  `json:"breed"`
+	Tier             horseracing.TierName    `json:"tier"`
+	Level            int                     `json:"level"`
+	Generation       int                     `json:"generation"`
+	Height           float64                 `json:"height" jsonschema:"unit undocumented"`
+	Weight           float64                 `json:"weight" jsonschema:"unit undocumented"`
+	BreedingCooldown string                  `json:"breeding_cooldown,omitempty" jsonschema:"the time before which it may not breed"`
+	Image            string                  `json:"image"`
+	ExternalURL      string                  `json:"external_url" jsonschema:"its public page"`
+	Appearance       []horseracing.Trait     `json:"appearance,omitempty"`
+}
+
 // oneHorse is the result for one horse.
 type oneHorse struct {
 	stamp
-	horseracing.Horse
+	horseView
 }
 
-func horseOf(traits bool) func(*horseracing.Horse) horseracing.Horse {
-	return func(h *horseracing.Horse) horseracing.Horse {
-		if !traits {
-			h.Appearance = nil
+func horseOf(traits bool) func(*horseracing.Horse) horseView {
+	return func(h *horseracing.Horse) horseView {
+		v := horseView{
+			Horse: h.Number, Name: words(h.Name), Gender: words(h.Gender), Breed: words(h.Breed), Tier: words(h.Tier), Level: h.Level,
+			Generation: h.Generation, Height: h.Height, Weight: h.Weight, Image: words(h.Image), ExternalURL: words(h.ExternalURL),
 		}
-		return *h
+		if h.BreedingCooldown != nil {
+			v.BreedingCooldown = instant(*h.BreedingCooldown)
+		}
+		if traits {
+			for _, t := range h.Appearance {
+				v.Appearance = append(v.Appearance, horseracing.Trait{Type: words(t.Type), Value: words(t.Value)})
+			}
+		}
+		return v
 	}
 }
 
@@ -113,7 +156,7 @@ type tournamentView struct {
 
 func tournamentOf(t *horseracing.Tournament) tournamentView {
 	return tournamentView{
-		t.ID, t.Name, t.HippodromeName, t.Tier, t.Status, instant(t.RegistrationOpen.Time), instant(t.RegistrationDeadline.Time),
+		words(t.ID), words(t.Name), words(t.HippodromeName), t.Tier, t.Status, instant(t.RegistrationOpen.Time), instant(t.RegistrationDeadline.Time),
 		instant(t.StartTime.Time), amountOf(t.EntryFee), t.Places, len(t.Participants), t.MinLevel, t.MaxLevel,
 	}
 }
@@ -135,7 +178,7 @@ type missionView struct {
 }
 
 func missionOf(m *horseracing.HorseMission) missionView {
-	return missionView{m.Type, m.Mission, m.Name, m.Count, len(m.Progress), m.Completed, m.RewardXP, m.RewardSugar, m.Furlongs, m.Hippodrome, m.Place}
+	return missionView{words(m.Type), words(m.Mission), words(m.Name), m.Count, len(m.Progress), m.Completed, m.RewardXP, m.RewardSugar, m.Furlongs, m.Hippodrome, m.Place}
 }
 
 type breedingView struct {
@@ -144,13 +187,13 @@ type breedingView struct {
 	Gender     horseracing.Gender      `json:"gender"`
 	Tier       horseracing.TierName    `json:"tier"`
 	Generation int                     `json:"generation"`
-	Price      string                  `json:"price" jsonschema:"unit undocumented"`
+	Price      amount                  `json:"price"`
 	Races      int                     `json:"races"`
 	Wins       int                     `json:"wins"`
 }
 
 func breedingOf(b *horseracing.BreedingListing) breedingView {
-	return breedingView{b.Number, b.Name, b.Gender, b.Tier, b.Generation, b.Price.String(), b.TotalRaceCount, b.WinsFirstCount}
+	return breedingView{b.Number, words(b.Name), words(b.Gender), words(b.Tier), b.Generation, amountOf(b.Price), b.TotalRaceCount, b.WinsFirstCount}
 }
 
 type entryView struct {
