@@ -43,7 +43,7 @@ func TestHorsesMissionsReadsMissions(t *testing.T) {
 func TestGetOfNothingIsErrNotFound(t *testing.T) {
 	for _, name := range []string{"Horses.Get", "Horses.Missions", "Races.Get", "Tournaments.Get"} {
 		for body, status := range map[string]int{"404": 404, "": 204, " null\n": 200, "[\n]": 200} {
-			c, _ := double.Mocked(t, httpmock.NewStringResponder(status, body))
+			c := double.Client(t, httpmock.NewStringResponder(status, body))
 			if _, err := operations()[name].Call(t.Context(), c); !errors.Is(err, horseracing.ErrNotFound) {
 				t.Errorf("%s, %q: %v", name, body, err)
 			}

@@ -28,7 +28,7 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 	const ms int64 = 1_700_000_000_000
 	for fraction, up := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond - 1: 1, time.Millisecond: 1} {
 		var sent []double.Sent
-		c, _ := double.Mocked(t, double.Noting(&sent, listing(`[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`)))
+		c := double.Client(t, double.Noting(&sent, listing(`[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`)))
 		bound := time.UnixMilli(ms).Add(fraction)
 		if _, err := c.Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
 			t.Error(err)
@@ -36,7 +36,7 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); sent[0].Body != want {
 			t.Errorf("Before %v: requested %s, want %s", bound, sent[0].Body, want)
 		}
-		c, _ = double.Mocked(t, listing(fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)))
+		c = double.Client(t, listing(fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)))
 		races, err := c.Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
 		if err != nil || int64(len(races)) != 3-up {
 			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
@@ -56,7 +56,7 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 		{5, "3", "tier 5 was requested, and an entry is of tier 3"},
 		{0, "3", "an entry is of tier 3 instead of the default 5: name a tier"}, // or the service has no tier 5
 	} {
-		c, _ := double.Mocked(t, listing(fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, test.tier)))
+		c := double.Client(t, listing(fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, test.tier)))
 		errs := []error{errorsOf(c.Tournaments.Results(horseracing.ResultsQuery{Tier: test.requested}).All(t.Context()))}
 		if strings.HasPrefix(test.tier, `"`) {
 			errs = []error{
@@ -128,7 +128,7 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 		"since the far end":   {horseracing.ResultsQuery{Since: future}, 0},
 		"before the far past": {horseracing.ResultsQuery{Before: past}, 0},
 	} {
-		c, _ := double.Mocked(t, listing(page))
+		c := double.Client(t, listing(page))
 		races, err := c.Races.Results(test.query).Take(t.Context(), 10)
 		if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
 			t.Errorf("%s: %d races, want %d, %v", name, len(races), test.want, err)
@@ -174,7 +174,7 @@ func TestAPageWithoutAnyStartIsAnError(t *testing.T) {
 	for _, page := range pages {
 		responders = append(responders, httpmock.NewStringResponder(http.StatusOK, page))
 	}
-	c, _ := double.Mocked(t, double.InTurn(responders...), horseracing.WithSkipHandler(func(context.Context, error) {}))
+	c := double.Client(t, double.InTurn(responders...), horseracing.WithSkipHandler(func(context.Context, error) {}))
 	races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 100)
 	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok || len(races) != 2 {
 		t.Errorf("%d races, %v", len(races), err)
@@ -190,7 +190,7 @@ func TestABlockOfDeletedRacesIsNotTheEnd(t *testing.T) {
 		whole := double.Pages(200, func(i int) int64 { return newest - 60_000*int64(i) }, func(i int) string {
 			return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"final_order":[0]}`, 1000-i, newest-60_000*int64(i))
 		})
-		c, _ := double.Mocked(t, func(req *http.Request) (*http.Response, error) {
+		c := double.Client(t, func(req *http.Request) (*http.Response, error) {
 			response, err := whole(req)
 			if err != nil {
 				return nil, err

@@ -30,7 +30,7 @@ func story(t *testing.T, polls []string, known []horseracing.RaceID, opts ...hor
 		}
 		lists = append(lists, httpmock.NewStringResponder(status, list))
 	}
-	client, _ := double.Mocked(t, double.InTurn(lists...), append(opts, double.NoRetries())...)
+	client := double.Client(t, double.InTurn(lists...), append(opts, double.NoRetries())...)
 	for s, err := range client.Races.Watch(double.Within(t, 24*time.Hour), horseracing.WatchQuery{Known: known}) {
 		if err != nil {
 			if lines = append(lines, fmt.Sprint("error ", len(s.Races))); len(s.Changes) > 0 {

@@ -18,12 +18,14 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestNoValueShowsAKey(t *testing.T) {
-	via := &http.Client{Transport: double.Play(double.Respond(200, echo(), "X-Echo: "+double.AppKey))}
+	via := &http.Client{Transport: double.TripFunc(double.Respond(200, echo(), "X-Echo: "+double.AppKey))}
 	c := double.Connect(t, double.Service+"/"+double.AppKey, via)
 	var response horseracing.Response
 	receipt, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
@@ -63,12 +65,12 @@ func TestNoErrorShowsAKey(t *testing.T) {
 	t.Parallel()
 	page := "<html><body>Bad keys " + double.AppKey + " " + double.UserKey + " and " + double.AppKey + "</body></html>"
 	inQuery := "/x?a=" + url.QueryEscape(double.AppKey) + "&u=" + url.QueryEscape(double.UserKey) + "#" + url.PathEscape(double.UserKey)
-	echoing := func(status int, body string) double.Step {
+	echoing := func(status int, body string) httpmock.Responder {
 		return double.Respond(status, body, "X-Api-Key: "+double.AppKey, "X-User: "+double.UserKey, "X-Query: "+inQuery, "Set-Cookie: key="+double.AppKey,
 			"Location: https://elsewhere.test"+inQuery, double.AppKey+": x", "Retry-After: 100")
 	}
-	steps := map[string]double.Step{
-		"a reset that quotes": double.Broken(fmt.Errorf("malformed header %q near %s: %w%s", double.AppKey+double.UserKey, inQuery, context.Canceled, strings.Repeat(" word", 1000))),
+	steps := map[string]httpmock.Responder{
+		"a reset that quotes": httpmock.NewErrorResponder(fmt.Errorf("malformed header %q near %s: %w%s", double.AppKey+double.UserKey, inQuery, context.Canceled, strings.Repeat(" word", 1000))),
 		"an error in 200":     echoing(200, `{"error":`+echo()+`}`),
 		"a page in 200":       echoing(200, page),
 		"a wrong shape":       echoing(200, echo()),
@@ -89,8 +91,8 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		double.Run(t, name, func(t *testing.T) {
 			var logged bytes.Buffer
 			log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			c := double.Play(s).Client(t, horseracing.WithLogger(log))
-			withKeys := double.Play(s).Client(t, horseracing.WithLogger(log), horseracing.WithUserKeys("", double.UserKey)) // which no request has
+			c := double.Client(t, s, horseracing.WithLogger(log))
+			withKeys := double.Client(t, s, horseracing.WithLogger(log), horseracing.WithUserKeys("", double.UserKey)) // which no request has
 			var response horseracing.Response
 			capture := horseracing.CaptureResponse(&response)
 			type nested struct{ Deep []horseracing.UserKey }
@@ -144,13 +146,13 @@ func firstError[T any](all iter.Seq2[T, error]) error {
 func TestAKeyForANumberIsRedacted(t *testing.T) {
 	const digits, key = "1234567890123456", 1234567890123456
 	var none context.Context
-	for name, step := range map[string]double.Step{
+	for name, step := range map[string]httpmock.Responder{
 		"another race":       double.Respond(200, `[{"main_race_id":`+digits+`,"start_time":1,"participants":[]}]`),
 		"an unreadable race": double.Respond(200, `[{"main_race_id":1},{"main_race_id":`+digits+`,"start_time":"x"}]`),
 		"an error object":    double.Respond(200, `{"error":{"message":"no race `+digits+`","code":`+digits+`}}`),
 		"a redirect":         double.Respond(307, "", "Location: https://"+digits+".new.test"),
 	} {
-		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.Play(step)}))
+		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.TripFunc(step)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +170,7 @@ func TestAKeyForANumberIsRedacted(t *testing.T) {
 
 // What the caller writes into a path or an id is repeated in no error either.
 func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
-	c := double.Play(double.Respond(404, "")).Client(t)
+	c := double.Client(t, httpmock.NewStringResponder(404, ""))
 	for name, err := range map[string]error{
 		"path":                          c.Do(t.Context(), "GET", "/users/"+url.PathEscape(double.AppKey)+"/horses", nil, nil),
 		"refused":                       c.Do(t.Context(), "GET", "https://elsewhere.test/"+double.AppKey, nil, nil),
@@ -176,9 +178,9 @@ func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 		"a user's key":                  c.Do(t.Context(), "GET", "/"+strings.Repeat("x", 100)+url.PathEscape(double.UserKey), horseracing.Registration{UserKey: double.UserKey}, nil),
 		"a body":                        c.Do(t.Context(), "POST", "/x", []any{horseracing.UserKey(double.UserKey), unwritable{double.UserKey}}, nil),
 		"an id":                         errorOf(c.Tournaments.Get(t.Context(), double.AppKey)),
-		"an id that the response lacks": errorOf(double.Play(double.Respond(200, "null")).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
-		"an id that cannot be read":     errorOf(double.Play(double.Respond(200, `{"_id":7}`)).Client(t).Tournaments.Get(t.Context(), double.AppKey)),
-		"an id without a connection":    errorOf(double.Play(double.Broken(double.ErrReset)).Client(t, double.Briefly).Tournaments.Get(t.Context(), double.AppKey)),
+		"an id that the response lacks": errorOf(double.Client(t, httpmock.NewStringResponder(200, "null")).Tournaments.Get(t.Context(), double.AppKey)),
+		"an id that cannot be read":     errorOf(double.Client(t, httpmock.NewStringResponder(200, `{"_id":7}`)).Tournaments.Get(t.Context(), double.AppKey)),
+		"an id without a connection":    errorOf(double.Client(t, httpmock.NewErrorResponder(double.ErrReset), double.Briefly).Tournaments.Get(t.Context(), double.AppKey)),
 	} {
 		if mustHide(t, name, err); err == nil {
 			t.Errorf("%s: no error", name)
@@ -197,15 +199,15 @@ func (u unwritable) MarshalText() ([]byte, error) {
 func TestHalfAKeyIsRedacted(t *testing.T) {
 	half, rest := "your key: "+double.AppKey[:len(double.AppKey)-2], double.AppKey[len(double.AppKey)-2:]
 	for name, test := range map[string]struct {
-		step  double.Step
-		limit int64
+		respond httpmock.Responder
+		limit   int64
 	}{
 		"the connection broke": {double.Stream(401, 1000, func() io.Reader { return double.Readers(half, double.ErrReset) }), 1000},
 		"beyond the limit":     {double.Respond(401, strings.Repeat("x", 1000-len(half))+half+rest+"more"), 1000},
 		"beyond 64 KiB":        {double.Respond(401, strings.Repeat("x", 64<<10-len(half))+half+rest+"more"), 1 << 20},
 	} {
 		var response horseracing.Response
-		_, err := double.Play(test.step).Client(t, horseracing.WithMaxResponseBytes(test.limit)).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
+		_, err := double.Client(t, test.respond, horseracing.WithMaxResponseBytes(test.limit)).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
 		api, ok := errors.AsType[*horseracing.APIError](err)
 		if !ok || strings.Contains(string(api.Body)+api.Message+string(response.Body), "app-K") {
 			t.Errorf("%s: %v, %s", name, err, response.Body)
@@ -218,8 +220,8 @@ func TestHalfAKeyIsRedacted(t *testing.T) {
 func TestTheLibraryPrintsNothing(t *testing.T) {
 	const variable = "HORSERACING_TEST_CHILD"
 	if os.Getenv(variable) != "" {
-		c := double.Play(double.Broken(double.ErrReset), double.Respond(503, echo()), double.Respond(302, "", "Location: /x?"+double.AppKey),
-			double.Respond(200, "<html>"), double.Respond(200, echo())).Client(t, double.Briefly)
+		c := double.Client(t, double.InTurn(httpmock.NewErrorResponder(double.ErrReset), double.Respond(503, echo()), double.Respond(302, "", "Location: /x?"+double.AppKey),
+			double.Respond(200, "<html>"), double.Respond(200, echo())), double.Briefly)
 		for range 5 {
 			_, _ = double.OpenRaces(t.Context(), c), double.Register(t.Context(), c)
 		}
@@ -252,13 +254,15 @@ func FuzzErrorBodies(f *testing.F) {
 			end = io.EOF
 		}
 		down := double.Stream(status, -1, func() io.Reader { return double.Readers(body[:max(0, len(body)-int(cut))], end) })
-		s := double.Play(func(req *http.Request) (*http.Response, error) {
+		requests := 0
+		respond := func(req *http.Request) (*http.Response, error) {
+			requests++
 			resp, err := down(req)
 			resp.Header = http.Header{"Retry-After": {header}, "Location": {header}, "X-Echo": {body, header}}
 			return resp, err
-		})
+		}
 		for _, call := range []func(context.Context, *horseracing.Client) error{double.Register, double.Owned} {
-			c := s.Client(t, double.NoRetries(), horseracing.WithUserKeys(double.UserKey)) // one of its own, which waits for no Retry-After
+			c := double.Client(t, respond, double.NoRetries(), horseracing.WithUserKeys(double.UserKey)) // one of its own, which waits for no Retry-After
 			err := call(t.Context(), c)
 			if err != nil {
 				double.CheckError(t, "call", err)
@@ -267,8 +271,8 @@ func FuzzErrorBodies(f *testing.F) {
 				t.Errorf("status %d is a success", status)
 			}
 		}
-		if n := len(s.Requests()); n != 2 {
-			t.Errorf("%d requests", n)
+		if requests != 2 {
+			t.Errorf("%d requests", requests)
 		}
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -21,11 +23,8 @@ import (
 func TestWithoutARefusalNothingWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const latency = 7 * time.Millisecond
-		s := double.Play(func(r *http.Request) (*http.Response, error) {
-			time.Sleep(latency)
-			return double.Respond(200, "[]")(r)
-		})
-		c := s.Client(t)
+		var sent []double.Sent
+		c := double.Client(t, double.Noting(&sent, httpmock.NewStringResponder(200, "[]").Delay(latency)))
 		var calls sync.WaitGroup
 		started := time.Now()
 		for range 16 {
@@ -38,7 +37,7 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		for i, r := range s.Requests() {
+		for i, r := range sent {
 			if got, want := r.At.Sub(started), time.Duration(i/16)*latency; got != want {
 				t.Fatalf("request %d left after %v, want %v", i, got, want)
 			}
@@ -53,13 +52,14 @@ func TestARegistrationWaitsOutA503(t *testing.T) {
 		"of a read": double.OpenRaces, "of a registration": double.Register,
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			s := double.Play(double.Respond(503, "", "Retry-After: 10"), double.Respond(200, "{}"))
-			c := s.Client(t, double.NoRetries())
+			var sent []double.Sent
+			respond := double.InTurn(double.Respond(503, "", "Retry-After: 10"), httpmock.NewStringResponder(200, "{}"))
+			c := double.Client(t, double.Noting(&sent, respond), double.NoRetries())
 			first, second := refused(t.Context(), c), double.Register(t.Context(), c)
 			if errors.Is(first, horseracing.ErrOutcomeUnknown) != (name == "of a registration") || second != nil {
 				t.Errorf("%v, then %v", first, second)
 			}
-			double.Equal(t, "waits", []time.Duration{10 * time.Second}, s.Waits())
+			double.Equal(t, "waits", []time.Duration{10 * time.Second}, double.Waits(sent))
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestNobodyQueuesBehindACrawl(t *testing.T) {
 // TestCtrlCEndsEveryWait at once.
 func TestCtrlCEndsEveryWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := double.Play(double.Respond(429, "", "Retry-After: 3000")).Client(t)
+		c := double.Client(t, double.Respond(429, "", "Retry-After: 3000"))
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for _, concurrency := range []int{1, 16} {
@@ -147,8 +147,7 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 
 func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(200, "[]", "RateLimit-Limit: 5", "RateLimit-Remaining: 0", "RateLimit-Reset: 3000"))
-		c := s.Client(t)
+		c, mock := double.Mocked(t, double.Respond(200, "[]", "RateLimit-Limit: 5", "RateLimit-Remaining: 0", "RateLimit-Reset: 3000"))
 		started := time.Now()
 		if err := double.OpenRaces(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -158,8 +157,8 @@ func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
 		}
 		err := double.OpenRaces(t.Context(), c)
 		api, ok := errors.AsType[*horseracing.APIError](err)
-		if !ok || !errors.Is(err, horseracing.ErrRateLimited) || !strings.Contains(err.Error(), "announces is used up until ") || api.RetryAfter != 3000*time.Second || len(s.Requests()) != 1 || time.Since(started) != 0 {
-			t.Errorf("%v after %v and %d requests", err, time.Since(started), len(s.Requests()))
+		if !ok || !errors.Is(err, horseracing.ErrRateLimited) || !strings.Contains(err.Error(), "announces is used up until ") || api.RetryAfter != 3000*time.Second || mock.GetTotalCallCount() != 1 || time.Since(started) != 0 {
+			t.Errorf("%v after %v and %d requests", err, time.Since(started), mock.GetTotalCallCount())
 		}
 	})
 }

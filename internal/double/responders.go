@@ -24,6 +24,13 @@ func Mocked(tb testing.TB, respond httpmock.Responder, opts ...horseracing.Optio
 	return Connect(tb, Service, &http.Client{Transport: mock}, opts...), mock
 }
 
+// Client returns a client of such a mock.
+func Client(tb testing.TB, respond httpmock.Responder, opts ...horseracing.Option) *horseracing.Client {
+	tb.Helper()
+	c, _ := Mocked(tb, respond, opts...)
+	return c
+}
+
 // InTurn responds to the first request with the first responder, and so on; the last one responds to
 // all that follow.
 func InTurn(responders ...httpmock.Responder) httpmock.Responder {
@@ -63,6 +70,14 @@ type Sent struct {
 	At      time.Time
 	Request *http.Request
 	Body    string
+}
+
+// Waits returns the time that passed between one request and the next.
+func Waits(sent []Sent) (waits []time.Duration) {
+	for i := 1; i < len(sent); i++ {
+		waits = append(waits, sent[i].At.Sub(sent[i-1].At))
+	}
+	return waits
 }
 
 // Noting notes each request before it is responded to.
