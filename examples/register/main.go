@@ -53,8 +53,7 @@ func main() {
 	atOnce := flag.Int("at-once", 1, "the horse is in so many open `RACES` at most")
 	path := flag.String("ledger", "register.ledger", "the `FILE` that says what was paid")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := untilSignal()
 
 	key := os.Getenv("HORSERACING_USER_KEY") // of the horse's owner
 	client, fake, err := service.Connect(horseracing.WithSkipHandler(func(_ context.Context, err error) {
@@ -86,10 +85,30 @@ func main() {
 	}
 }
 
-// run makes a round each minute, until ctx ends or a round says that no later one can succeed.
+// untilSignal returns a context that ends at the first INT, TERM or HUP. The ledger awaits a
+// registration that was sent nevertheless. A second INT or TERM that comes a second later or
+// more ends the program at once, with status 7, since a fee may be paid.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	received := make(chan os.Signal, 1)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as behind nohup
+		signal.Notify(received, syscall.SIGHUP)
+	}
+	go func() {
+		<-received
+		cancel()
+		for first := time.Now(); ; {
+			if s := <-received; s != syscall.SIGHUP && time.Since(first) >= time.Second {
+				os.Exit(7)
+			}
+		}
+	}()
+	return ctx
+}
+
+// run makes a round a minute after the last one, until ctx ends or a round says that no later one can succeed.
 func (b *bot) run(ctx context.Context) error {
-	minute := time.NewTicker(time.Minute)
-	defer minute.Stop()
 	for {
 		err := b.round(ctx)
 		if errors.Is(err, horseracing.ErrUnauthorized) || errors.Is(err, errLedger) {
@@ -103,7 +122,7 @@ func (b *bot) run(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-minute.C:
+		case <-time.After(time.Minute):
 		case <-ctx.Done():
 			paid, perhaps := ledger.Sum(b.ledger.Entries(), time.Time{})
 			fmt.Fprintf(b.out, "Tokens paid in all: %s; perhaps paid: %s\n", paid.FormatUnits(18), perhaps.FormatUnits(18))
@@ -182,7 +201,7 @@ func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
 	case errors.Is(err, ledger.ErrFee), errors.Is(err, ledger.ErrBudget), errors.Is(err, ledger.ErrUnsettled),
 		errors.Is(err, ledger.ErrEntered), errors.Is(err, ledger.ErrInUse):
 		b.print(race.MainRaceID, "skipped: %v", err)
-	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrRateLimited), isUnsent, ctx.Err() != nil:
+	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrRateLimited), isUnsent:
 		return false, err
 	case isRefusal:
 		b.refused[race.MainRaceID] = true

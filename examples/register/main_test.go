@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +19,16 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
 )
+
+const asProgram = "REGISTER_AS_PROGRAM" // the test binary is the program
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 const registerPath = "/api/v1/races/register"
 
@@ -128,6 +142,59 @@ func TestTheBotSurvivesAnOutageAndRetriesNoRefusal(t *testing.T) {
 		expectPaid(t, fake, b, 2, 3)
 		expectPrinted(t, b, " this round ended early: ", "502", "race 1: refused: ", "too tired")
 	})
+}
+
+// Signals arrive while a registration is on its way.
+func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
+	for _, test := range []struct {
+		signals []os.Signal
+		again   bool // a second later, before the response
+		status  int
+		state   ledger.State
+	}{
+		{[]os.Signal{syscall.SIGTERM, syscall.SIGHUP}, false, 0, ledger.Entered},
+		{[]os.Signal{os.Interrupt}, true, 7, ledger.Sending},
+	} {
+		fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
+		defer fake.Close()
+		closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+		fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, "1")})
+		path := filepath.Join(t.TempDir(), "l")
+		program := exec.Command(os.Args[0], "-yes", "-horse", "1", "-ledger", path)
+		program.Env = append(os.Environ(), asProgram+"=1", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey, "HORSERACING_USER_KEY="+string(fake.UserKey(0)))
+		started, ended := make(chan *os.Process, 1), make(chan struct{})
+		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			process := <-started
+			interrupt := func() {
+				for _, s := range test.signals {
+					process.Signal(s)
+				}
+				time.Sleep(200 * time.Millisecond) // until that has an effect
+			}
+			interrupt()
+			if test.again {
+				time.Sleep(time.Second)
+				interrupt()
+				<-ended
+			}
+			return horseracingtest.Response{}, false
+		})
+		var output strings.Builder
+		program.Stdout, program.Stderr = &output, &output
+		if err := program.Start(); err != nil {
+			t.Fatal(err)
+		}
+		started <- program.Process
+		_ = program.Wait() // its status counts
+		close(ended)
+		entries, err := ledger.Read(path)
+		if program.ProcessState.ExitCode() != test.status || err != nil || len(entries) != 1 || entries[0].State != test.state {
+			t.Errorf("%v: status %d, %v, %v\n%s", test.signals, program.ProcessState.ExitCode(), entries, err, output.String())
+		}
+	}
 }
 
 func TestTheBotEndsIfTheKeyIsWrongOrTheLedgerIsGone(t *testing.T) {
