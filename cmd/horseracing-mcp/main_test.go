@@ -354,7 +354,7 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 				t.Errorf("after the kill: %q", problem)
 			}
 			again, view := next.plan(1), get[ledgerView](next, "list_ledger", nil)
-			if again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call Settle") || view.Entries[0].State != ledger.Unknown {
+			if again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call settle") || view.Entries[0].State != ledger.Unknown {
 				t.Errorf("after the kill: %+v, %+v", again, view)
 			}
 			if out := get[settled](next, "settle", nil); len(out.Settled) != test.paid || len(out.Unknown) != 1-test.paid {

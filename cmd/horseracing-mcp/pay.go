@@ -75,7 +75,7 @@ func (s *server) against(e enter.Entry, seen enter.Sight) []string {
 		texts = append(texts, "the person does not allow this horse (--horses)")
 	}
 	for _, err := range seen.Against {
-		texts = append(texts, strings.TrimPrefix(err.Error(), "horseracing: "))
+		texts = append(texts, withTools.Replace(strings.TrimPrefix(err.Error(), "horseracing: ")))
 	}
 	return texts
 }

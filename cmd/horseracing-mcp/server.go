@@ -116,7 +116,7 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 		if q, ok := errors.AsType[*question](err); ok {
 			return q.result(), out, nil
 		} else if err != nil {
-			return nil, out, errors.New(sentence(err))
+			return nil, out, errors.New(withTools.Replace(sentence(err)))
 		}
 		any(&out).(interface{ set(time.Time) }).set(s.now())
 		return nil, out, nil // the SDK makes the text
@@ -171,6 +171,13 @@ const (
 )
 
 func invalidf(format string, args ...any) error { return coded(invalid + fmt.Sprintf(format, args...)) }
+
+// withTools writes the advice of the library's errors for those who call tools.
+var withTools = strings.NewReplacer(
+	"call Races.Registered before registering again", "call settle", "call Ledger.Settle before registering again", "call settle",
+	"call Settle, or Decide if you know the outcome", "call settle",
+	"; WithAttemptTimeout sets how long an attempt may take", "",
+)
 
 // sentence returns the code of an error, its text, and what to do. It quotes the
 // service's words, which could be meant for the reader.

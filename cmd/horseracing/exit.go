@@ -9,9 +9,9 @@ import (
 	"syscall"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/doctor"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/signals"
-	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/doctor"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/ledger"
 )
