@@ -26,7 +26,12 @@ import (
 )
 
 func TestRacesResultsReadsARace(t *testing.T) {
-	got := documented[[]horseracing.Race](t, "Races.Results")
+	client, mock := double.Mocked(t, nil)
+	mock.RegisterResponder(http.MethodGet, double.Service+"/api/v2/races/results", httpmock.NewBytesResponder(http.StatusOK, payload(t, "races_results_v2.json")))
+	got, err := client.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	double.Equal(t, "races", []horseracing.Race{{
 		MainRaceID: 880123, StartTime: at(1767225600250), RegistrationDeadline: at(1767225300000), Type: horseracing.RaceTypeBestTime, Length: 8, V2: true,
 		EntryFee: bigInt("1234500000000000000"), Prizes: []horseracing.Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},
@@ -122,9 +127,9 @@ const registerURL = double.Service + "/api/v1/races/register"
 // registering returns a client whose registrations get one response, and its mock.
 func registering(t *testing.T, respond httpmock.Responder, opts ...horseracing.Option) (*horseracing.Client, *httpmock.MockTransport) {
 	t.Helper()
-	mock := httpmock.NewMockTransport()
+	client, mock := double.Mocked(t, nil, opts...)
 	mock.RegisterResponder(http.MethodPost, registerURL, respond)
-	return double.Connect(t, double.Service, &http.Client{Transport: mock}, opts...), mock
+	return client, mock
 }
 
 func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// Mocked returns a client of a mock that responds to every request in the same way, and the mock.
+// Mocked returns a client of a mock, and the mock. A request for which no responder is registered
+// gets respond, or if that is nil an error.
 func Mocked(tb testing.TB, respond httpmock.Responder, opts ...horseracing.Option) (*horseracing.Client, *httpmock.MockTransport) {
 	tb.Helper()
 	mock := httpmock.NewMockTransport()
@@ -24,7 +25,7 @@ func Mocked(tb testing.TB, respond httpmock.Responder, opts ...horseracing.Optio
 	return Connect(tb, Service, &http.Client{Transport: mock}, opts...), mock
 }
 
-// Client returns a client of such a mock.
+// Client returns a client whose every request gets respond.
 func Client(tb testing.TB, respond httpmock.Responder, opts ...horseracing.Option) *horseracing.Client {
 	tb.Helper()
 	c, _ := Mocked(tb, respond, opts...)
