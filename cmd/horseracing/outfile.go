@@ -11,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
@@ -223,7 +222,7 @@ func (f *outFile) wholeLines(tail []byte, begin int64) ([]byte, error) {
 // isBegun reports whether a text is a race, the beginning of an object, or nothing.
 func isBegun(text []byte) bool {
 	_, isRace := raceOf(text)
-	_, err := jsontext.NewDecoder(bytes.NewReader(text), lenient).ReadValue()
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
 	return len(text) == 0 || isRace || text[0] == '{' && errors.Is(err, io.ErrUnexpectedEOF)
 }
 

@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"sync/atomic"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -105,55 +103,32 @@ func jsonOf[T any](e horseracing.Entry[T]) any {
 	return e.Value
 }
 
-// lenient are the options for JSON as services write it.
-var lenient = jsontext.AllowDuplicateNames(true)
+// scalars are the strings, names and numbers of valid JSON.
+var scalars = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-0-9][-+.0-9eE]*`)
 
 // line returns a value as a line of JSON. What was received stays as it is, except that keys in
 // names and strings are redacted, integers with an exponent get all their digits, and what is not
 // UTF-8 is replaced: other programs could not read it.
 func (p *program) line(value any) ([]byte, error) {
 	text, err := lineOf(value)
-	if err != nil {
-		return nil, err
-	}
-	var line bytes.Buffer
-	options := []jsontext.Options{lenient, jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true)}
-	from, to := jsontext.NewDecoder(bytes.NewReader(text), options...), jsontext.NewEncoder(&line, options...)
-	for err == nil {
-		switch kind := from.PeekKind(); kind {
-		case '{', '}', '[', ']':
-			var token jsontext.Token
-			if token, err = from.ReadToken(); err == nil {
-				err = to.WriteToken(token)
-			}
-		default:
-			var scalar jsontext.Value
-			if scalar, err = from.ReadValue(); err == nil {
-				err = to.WriteValue(p.cleaned(kind, scalar))
-			}
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return line.Bytes(), err
+	return scalars.ReplaceAllFunc(text, p.cleaned), err
 }
 
-// cleaned returns a string, a number or a literal as it is printed.
-func (p *program) cleaned(kind jsontext.Kind, scalar jsontext.Value) jsontext.Value {
-	switch kind {
-	case '"':
-		plain, _ := jsontext.AppendUnquote(nil, scalar) // it replaces what is not UTF-8
-		if text := p.redacted(string(plain)); text != string(plain) || !utf8.Valid(scalar) {
-			scalar, _ = jsontext.AppendQuote(nil, text)
-		}
-	case '0':
-		var n horseracing.BigInt
+// cleaned returns a string, a name or a number as it is printed.
+func (p *program) cleaned(scalar []byte) []byte {
+	var n horseracing.BigInt
+	var text string
+	switch {
+	case scalar[0] != '"':
 		if bytes.ContainsAny(scalar, "eE") && n.UnmarshalJSON(scalar) == nil {
-			scalar = jsontext.Value(n.String())
+			return []byte(n.String())
+		}
+	case json.Unmarshal(scalar, &text) == nil: // it replaces what is not UTF-8
+		if clean := p.redacted(text); clean != text || !utf8.Valid(scalar) {
+			scalar, _ = lineOf(clean)
 		}
 	}
-	return scalar
+	return bytes.TrimSuffix(scalar, []byte("\n"))
 }
 
 // redacted returns a text without keys.
