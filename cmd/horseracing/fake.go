@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +83,7 @@ func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
 	}
 	opts = append(opts, horseracingtest.WithClock(func() time.Time { return time.Now().Add(ahead) }))
 	if p.verbose {
-		opts = append(opts, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(p.stderr, nil))))
+		opts = append(opts, horseracingtest.WithLogger(p.log()))
 	}
 	return horseracingtest.Start(opts...)
 }

@@ -59,9 +59,15 @@ func tokensFlag(flags *pflag.FlagSet, amount **horseracing.BigInt, name, about s
 	})
 }
 
+// instant is the time of a flag.
+type instant struct {
+	time.Time
+	isAgo bool // it was given as how long ago
+}
+
 // timeFlag defines a flag that takes an instant.
-func timeFlag(flags *pflag.FlagSet, name, about string) *time.Time {
-	var t time.Time
+func timeFlag(flags *pflag.FlagSet, name, about string) *instant {
+	var t instant
 	flags.Func(name, about, func(text string) (err error) {
 		t, err = parseTime(text, time.Now())
 		return err
@@ -70,10 +76,10 @@ func timeFlag(flags *pflag.FlagSet, name, about string) *time.Time {
 }
 
 // parseTime reads a date, an instant, or how long ago: 30d, 12h.
-func parseTime(text string, now time.Time) (time.Time, error) {
+func parseTime(text string, now time.Time) (instant, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
+			return instant{Time: t}, nil
 		}
 	}
 	days, isDays := strings.CutSuffix(text, "d")
@@ -82,10 +88,10 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	}
 	ago, err := time.ParseDuration(text)
 	if err != nil || ago < 0 || ago > 1e5*time.Hour {
-		return time.Time{}, errors.New("want 30d, 12h, a date like 2025-06-01, or an instant like 2025-06-01T12:00:00Z (UTC)")
+		return instant{}, errors.New("want 30d, 12h, a date like 2025-06-01, or an instant like 2025-06-01T12:00:00Z (UTC)")
 	}
 	if isDays {
 		ago *= 24
 	}
-	return now.Add(-ago), nil
+	return instant{now.Add(-ago), true}, nil
 }

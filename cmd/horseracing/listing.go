@@ -5,21 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
 // listingOptions are the flags of a command that prints a listing, the newest entry first,
 // or what is new in it.
 type listingOptions struct {
 	flags         *pflag.FlagSet
-	name          string // of an entry
-	tiers         *[]horseracing.TierID
-	since, before *time.Time
+	name          string               // of an entry
+	words         *[]string            // of --tier
+	tiers         []horseracing.TierID // known after resolve
+	since, before *instant
 	limit         int
 	concurrency   int
 	out           string // a flag of results alone
@@ -36,7 +39,7 @@ func listingFlags(c *cobra.Command, name string) *listingOptions {
 	o := &listingOptions{
 		flags:  flags,
 		name:   name,
-		tiers:  tiersFlag(flags),
+		words:  tiersFlag(flags),
 		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
@@ -55,18 +58,18 @@ func listingFlags(c *cobra.Command, name string) *listingOptions {
 func (o *listingOptions) isKept() bool { return o.cursor != "" || o.out != "" || o.follow }
 
 // tier returns the one tier that is followed.
-func (o *listingOptions) tier() horseracing.TierID { return (*o.tiers)[0] }
+func (o *listingOptions) tier() horseracing.TierID { return o.tiers[0] }
 
 // check refuses flags that would do nothing, or contradict each other.
 func (o *listingOptions) check(p *program) error {
 	switch {
-	case o.isKept() && len(*o.tiers) > 1:
+	case o.isKept() && len(*o.words) > 1:
 		return usageError("--follow, -o and --cursor take one tier")
 	case o.limit < 1 && o.flags.Changed("limit"):
 		return usageError("-n must be at least 1")
 	case o.concurrency < 1 || o.concurrency > maxConcurrency:
 		return usageError(fmt.Sprintf("--concurrency must be between 1 and %d", maxConcurrency))
-	case !o.before.IsZero() && o.since.After(*o.before):
+	case !o.before.IsZero() && o.since.After(o.before.Time):
 		return usageError("--since must not be after --before")
 	case o.out != "" && p.asTable:
 		return usageError("--table and -o exclude each other")
@@ -80,6 +83,33 @@ func (o *listingOptions) check(p *program) error {
 	return nil
 }
 
+// resolve checks the flags, and asks the service for what they leave open: the numbers of tiers that
+// were named, and its clock. What was given as a time ago counts from the earlier clock, so that nothing is missed
+// if the one of this computer is ahead.
+func (o *listingOptions) resolve(ctx context.Context, p *program, s *service) (err error) {
+	if err := o.check(p); err != nil {
+		return err
+	}
+	if o.tiers, err = tierNumbers(ctx, s, *o.words); err != nil || !o.since.isAgo && !o.before.isAgo {
+		return err
+	}
+	var response horseracing.Response
+	_ = s.Do(ctx, http.MethodGet, resultsPath, map[string]any{"tier": o.tier()}, nil, horseracing.CaptureResponse(&response)) // the listing has the error, too
+	ahead := time.Since(connection.ServiceTime(&response))
+	if ahead.Abs() > time.Minute {
+		p.say(fmt.Sprintf("the clock of this computer differs from that of the service by %v: times ago count from the earlier one", ahead.Abs().Round(time.Second)))
+	}
+	for _, t := range []*instant{o.since, o.before} {
+		if t.isAgo && ahead > 0 {
+			t.Time = t.Add(-ahead)
+		}
+	}
+	return nil
+}
+
+// resultsPath is the path of the finished races.
+const resultsPath = "/api/v2/races/results"
+
 // query selects the listing. A short one is read page by page, and not further ahead than
 // -n needs.
 func (o *listingOptions) query(tier horseracing.TierID) horseracing.ResultsQuery {
@@ -87,7 +117,7 @@ func (o *listingOptions) query(tier horseracing.TierID) horseracing.ResultsQuery
 	if o.limit > 0 && !o.flags.Changed("concurrency") {
 		concurrency = min(concurrency, 1+o.limit/100)
 	}
-	return horseracing.ResultsQuery{Tier: tier, Since: *o.since, Before: *o.before, Concurrency: concurrency}
+	return horseracing.ResultsQuery{Tier: tier, Since: o.since.Time, Before: o.before.Time, Concurrency: concurrency}
 }
 
 // listed is how the entries of a listing are read and printed, and when one starts.
@@ -110,7 +140,7 @@ type printer[T any] struct {
 }
 
 func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
-	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name + "s")}
+	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name+"s", p.interactive)}
 }
 
 // print prints an entry as this line.
@@ -163,7 +193,12 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 		return printNew(ctx, p, s, o, l)
 	}
 	r := newPrinter(p, o, l)
-	for _, tier := range *o.tiers {
+	defer func() {
+		if ctx.Err() != nil && r.printed > 0 {
+			p.say("the listing is incomplete")
+		}
+	}()
+	for _, tier := range o.tiers {
 		err := each(ctx, p, o, l.results(o.query(tier)).Entries(ctx), func(e horseracing.Entry[T]) error { return r.print(jsonOf(e), e.Value) })
 		if errors.Is(err, errEnough) {
 			return nil
@@ -180,7 +215,7 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 func printNew[T any](ctx context.Context, p *program, s *service, o *listingOptions, l listed[T]) (err error) {
 	at := &position{} // keeps nothing
 	if o.cursor != "" {
-		if at, err = openPosition(p, o.cursor, origin{Service: s.BaseURL(), Tier: o.tier(), Since: *o.since}); err != nil {
+		if at, err = openPosition(p, o.cursor, origin{Service: s.BaseURL(), Tier: o.tier(), Since: o.since.Time}); err != nil {
 			return err
 		}
 	}
@@ -206,14 +241,20 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	case err != nil && at.Cursor.IsZero():
 		return err // a first run that read nothing leaves --since to the next
 	}
+	if o.cursor != "" && ctx.Err() != nil {
+		p.say(toContinue)
+	}
 	_ = at.keep(f.Cursor()) // save returns its error
 	return errors.Join(err, at.save())
 }
 
+// toContinue is said of a crawl that was interrupted and knows its position.
+const toContinue = "there is more: the same command line continues"
+
 // newQuery selects what comes after a position, or if there is none what starts at --since.
 func (o *listingOptions) newQuery(at *position) horseracing.FollowQuery {
 	q := horseracing.FollowQuery{Tier: o.tier(), Resume: at.Cursor, Interval: o.interval, Concurrency: o.concurrency}
-	if q.Since = *o.since; q.Since.IsZero() && at.path != "" {
+	if q.Since = o.since.Time; q.Since.IsZero() && at.path != "" {
 		q.Since = time.UnixMilli(1) // the whole history
 	}
 	return q

@@ -210,6 +210,43 @@ func TestSeveralTiersArePrintedOneAfterAnother(t *testing.T) {
 	}
 }
 
+func TestATierMayBeNamed(t *testing.T) {
+	t.Parallel()
+	fake, none := newFake(t), newFake(t, horseracingtest.WithSchedule(0))
+	for _, test := range []struct {
+		service *horseracingtest.Server
+		args    string
+		want    result
+	}{
+		{fake, "results -n 1 --tier omega", run(t, environment(fake), "results", "-n", "1")},
+		{fake, "results -n 1 --tier Beta", run(t, environment(fake), "results", "-n", "1", "--tier", "2")},
+		{fake, "results --tier Omgea", result{status: 2, stderr: "no tier is named Omgea, but there are 1 Alpha, 2 Beta, 3 Gamma, 4 Delta, 5 Omega"}},
+		{fake, "open --tier foo", result{status: 2, stderr: "no tier is named foo: the open races are of "}},
+		{none, "open --tier foo", result{stderr: "no open race of tier foo\n"}},
+		{none, "open --tier foo --json", result{stderr: `{"level":"info","message":"no open race of tier foo"}`}},
+	} {
+		expect(t, environment(test.service), test.want, strings.Fields(test.args)...)
+	}
+	omega := openRace(none, 70_000)
+	omega.Tier = "Omega"
+	none.AddRaces(omega)
+	expect(t, environment(none), result{stderr: "no open race of tier gamma\n"}, "open", "--tier", "gamma")
+}
+
+// The clock of this computer is years ahead of that of the fake.
+func TestATimeAgoCountsFromTheEarlierClock(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	for _, command := range []string{"results", "tournaments --finished"} {
+		args := strings.Fields(command)
+		got := run(t, environment(fake), append(args, "--since", "7d")...)
+		day := run(t, environment(fake), append(args, "--since", fake.Now().Add(-7*24*time.Hour-time.Minute).Format(time.RFC3339))...)
+		if got.stdout == "" || !strings.HasPrefix(day.stdout, got.stdout) || strings.Count(got.stderr, "the clock of this computer differs") != 1 {
+			t.Errorf("%s: %+v, want %s", command, got, day.stdout)
+		}
+	}
+}
+
 func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 	t.Parallel()
 	fake, slow := newFake(t), newFake(t, horseracingtest.WithLatency(time.Hour))
@@ -235,7 +272,7 @@ func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 	}{
 		{with(""), "open --rate 0", 2, "want a number above zero"},
 		{with(""), "watch --interval 1ms", 2, "--interval must be at least 1s"},
-		{with(""), "results --tier 0", 2, "want numbers of tiers, like 5 or 3,4"},
+		{with(""), "results --tier 0", 2, "want tiers by number or by name, like 5 or 3,4"},
 		{with(""), "results --tier 3,4 --follow", 2, "take one tier"},
 		{with(""), "open --tier 5", 2, "want names of tiers, like Omega,Beta"},
 		{with(""), "results --with-cursor", 2, "--with-cursor needs --cursor or --follow"},

@@ -262,11 +262,11 @@ func (f *outFile) query(o *listingOptions) horseracing.FollowQuery {
 
 // keepResults appends the races to the file of -o that it lacks.
 func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions) error {
-	f, err := openOut(p, o.out, origin{Service: s.BaseURL(), Tier: o.tier(), Since: *o.since})
+	f, err := openOut(p, o.out, origin{Service: s.BaseURL(), Tier: o.tier(), Since: o.since.Time})
 	if err != nil {
 		return err
 	}
-	added, reached := 0, p.progressOf("races")
+	added, reached := 0, p.progressOf("races", false)
 	err = each(ctx, p, o, loop(ctx, o, s.Races.Follow(f.query(o))), func(e horseracing.Entry[horseracing.Race]) error {
 		if f.has[keyOf(e.Value)] {
 			return nil
@@ -282,5 +282,8 @@ func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions
 		return err
 	})
 	p.say(fmt.Sprintf("races added to %s: %d", o.out, added))
+	if err != nil {
+		p.say(toContinue)
+	}
 	return errors.Join(err, f.close())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
@@ -114,6 +117,29 @@ func TestAFirstRunThatFailedFixesNoSince(t *testing.T) {
 			t.Errorf("%s: %d of %d races, %s", flag, n, races, got.stderr)
 		}
 	}
+}
+
+// Rows go to the file, so that progress goes to the terminal, whatever standard output is.
+func TestAnInterruptedFileSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(time.Second))
+		defer fake.Close()
+		var stderr strings.Builder
+		p := &program{name: "horseracing results", interactive: true, attended: true, stderr: &stderr, reported: time.Now()}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		o := listingFlags(&cobra.Command{}, "race")
+		o.out = filepath.Join(t.TempDir(), "f")
+		s := &service{Client: fake.Client()}
+		if err := o.resolve(ctx, p, s); err != nil {
+			t.Fatal(err)
+		}
+		err := p.keepResults(ctx, s, o)
+		lines := strings.SplitAfter(stderr.String(), "\n")
+		if n := len(lines); err == nil || n < 6 || !strings.Contains(lines[0], " races, ") || lines[n-2] != "horseracing results: "+toContinue+"\n" {
+			t.Errorf("%v: %q", err, lines)
+		}
+	})
 }
 
 // A file that is rotated while it is written gets no zeros and loses no race: the program

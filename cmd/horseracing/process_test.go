@@ -141,6 +141,9 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 				if err := c.ParseFlags(slices.Concat(args, more)); err != nil {
 					t.Fatal(err)
 				}
+				if err := o.resolve(t.Context(), p, s); err != nil {
+					t.Fatal(err)
+				}
 				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
 			}
 			if err := print(nil, 20); !errors.Is(err, syscall.ENOSPC) {

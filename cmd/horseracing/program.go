@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -117,13 +118,39 @@ func printable(text string) string {
 	}, text)
 }
 
-// say prints sentences to standard error, each on a line. The name of the program
-// takes the place of the library's.
+// say prints sentences to standard error, each on a line, with --json of JSON. The name of the
+// program takes the place of the library's.
 func (p *program) say(text string) {
 	for line := range strings.Lines(text) {
-		line = strings.TrimPrefix(strings.TrimPrefix(line, "horseracing: "), "ledger: ")
-		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, printable(strings.TrimSpace(line)))
+		line = printable(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "horseracing: "), "ledger: ")))
+		if p.asJSON {
+			said, _ := lineOf(struct { // it is made of text
+				Level   string `json:"level"`
+				Message string `json:"message"`
+			}{"info", line})
+			_, _ = p.stderr.Write(said) // there is nowhere to report it
+		} else {
+			fmt.Fprintf(p.stderr, "%s: %s\n", p.name, line)
+		}
 	}
+}
+
+// log returns the log of -v, which has the form of what say prints.
+func (p *program) log() *slog.Logger {
+	o := &slog.HandlerOptions{Level: slog.LevelDebug}
+	if !p.asJSON {
+		return slog.New(slog.NewTextHandler(p.stderr, o))
+	}
+	o.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
+		switch a.Key {
+		case slog.LevelKey:
+			return slog.String(a.Key, strings.ToLower(a.Value.String()))
+		case slog.MessageKey:
+			a.Key = "message"
+		}
+		return a
+	}
+	return slog.New(slog.NewJSONHandler(p.stderr, o))
 }
 
 // often is how often a command says how it gets on if somebody may read it.
@@ -139,12 +166,12 @@ func (p *program) interval() time.Duration {
 
 // progressOf returns a function to call for each entry that was handled. It prints how
 // many there are, how fast they come, and the date that was reached, unless the entries
-// themselves are on the terminal, or nobody looks at a command that has no end.
-func (p *program) progressOf(name string) func(time.Time) {
+// themselves are shown on the terminal, or nobody looks at a command that has no end.
+func (p *program) progressOf(name string, areShown bool) func(time.Time) {
 	began, n := time.Now(), 0
 	return func(reached time.Time) {
 		n++
-		if !p.interactive && (p.attended || !p.isEndless) {
+		if !areShown && (p.attended || !p.isEndless) {
 			p.reportProgress("%d %s, %.0f a second, at %s", n, name, float64(n)/max(time.Since(began).Seconds(), 1), minute(reached))
 		}
 	}

@@ -36,6 +36,9 @@ func (p *program) openCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := p.checkTierNames(ctx, s, filter.tiers, all); err != nil {
+			return err
+		}
 		races := slices.DeleteFunc(receivedEntries(p, all), func(e horseracing.Entry[horseracing.Race]) bool { return !filter.fits(e.Value) })
 		now := connection.ServiceTime(&response)
 		isShut := func(r *horseracing.Race) int { // closed or full, which comes last

@@ -12,7 +12,7 @@ import (
 func (p *program) resultsCommand() *cobra.Command {
 	var o *listingOptions
 	c := p.reading("results", "Finished races, the newest first, or a file of them", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
-		if err := o.check(p); err != nil {
+		if err := o.resolve(ctx, p, s); err != nil {
 			return err
 		}
 		if o.out != "" {

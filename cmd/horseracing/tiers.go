@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +25,15 @@ type tier struct {
 	Name horseracing.TierName `json:"name"`
 }
 
+// textOf returns the names of tiers, with the numbers that are known.
+func textOf(tiers []tier) string {
+	var all []string
+	for _, t := range tiers {
+		all = append(all, strings.TrimPrefix(fmt.Sprintf("%d %s", t.ID, t.Name), "0 "))
+	}
+	return strings.Join(all, ", ")
+}
+
 var tierLayout = layout[tier]{
 	columns: []column{{title: "TIER", isNumber: true}, {title: "NAME"}},
 	cells:   func(t *tier) []any { return []any{t.ID, t.Name} },
@@ -31,36 +42,96 @@ var tierLayout = layout[tier]{
 func (p *program) tiersCommand() *cobra.Command {
 	const short = "The numbers of the tiers, with the name that the results of each show"
 	return listing(p, "tiers", short, cobra.NoArgs, tierLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[tier], error) {
-		var found []tier
-		for id := range horseracing.TierID(highestTier) {
-			newest, err := s.Races.Results(horseracing.ResultsQuery{Tier: id + 1}).Take(ctx, 1)
-			api, isAPI := errors.AsType[*horseracing.APIError](err)
-			if err != nil && !(isAPI && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusNotFound)) { // there is no such tier
-				return nil, err
-			}
-			if len(newest) > 0 {
-				found = append(found, tier{id + 1, newest[0].Tier})
-			}
-		}
-		return withoutJSON(found), nil
+		found, err := findTiers(ctx, s)
+		return withoutJSON(found), err
 	})
 }
 
-// tiersFlag defines a flag that takes the numbers of tiers, separated by commas.
-func tiersFlag(flags *pflag.FlagSet) *[]horseracing.TierID {
-	tiers := []horseracing.TierID{horseracing.TierOmega}
-	flags.Func("tier", "the `NUMBERS` of tiers, like 5 or 3,4 (see horseracing tiers); default 5, Omega", func(text string) error {
-		tiers = nil
-		for word := range strings.SplitSeq(text, ",") {
-			n, err := strconv.Atoi(strings.TrimSpace(word))
-			if err != nil || n <= 0 {
-				return errors.New("want numbers of tiers, like 5 or 3,4: horseracing tiers lists them")
+// findTiers returns the tiers that have results.
+func findTiers(ctx context.Context, s *service) (found []tier, err error) {
+	for id := range horseracing.TierID(highestTier) {
+		newest, err := s.Races.Results(horseracing.ResultsQuery{Tier: id + 1}).Take(ctx, 1)
+		api, isAPI := errors.AsType[*horseracing.APIError](err)
+		if err != nil && !(isAPI && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusNotFound)) { // there is no such tier
+			return nil, err
+		}
+		if len(newest) > 0 {
+			found = append(found, tier{id + 1, newest[0].Tier})
+		}
+	}
+	return found, nil
+}
+
+// tierNumbers returns the numbers of tiers that were given by number or by name.
+func tierNumbers(ctx context.Context, s *service, words []string) (ids []horseracing.TierID, err error) {
+	found := []tier{{horseracing.TierOmega, horseracing.TierNameOmega}} // that is documented
+	for _, word := range words {
+		id, isName := strconv.Atoi(word)
+		if isName != nil {
+			at := indexOfTier(found, word)
+			if at < 0 && len(found) == 1 {
+				if found, err = findTiers(ctx, s); err != nil {
+					return nil, err
+				}
+				at = indexOfTier(found, word)
 			}
-			tiers = append(tiers, horseracing.TierID(n))
+			if at < 0 {
+				return nil, usageError(fmt.Sprintf("no tier is named %s, but there are %s", word, textOf(found)))
+			}
+			id = int(found[at].ID)
+		}
+		ids = append(ids, horseracing.TierID(id))
+	}
+	return ids, nil
+}
+
+func indexOfTier(tiers []tier, name string) int {
+	return slices.IndexFunc(tiers, func(t tier) bool { return strings.EqualFold(string(t.Name), name) })
+}
+
+// tiersFlag defines a flag that takes tiers by number or by name, separated by commas.
+func tiersFlag(flags *pflag.FlagSet) *[]string {
+	words := []string{strconv.Itoa(int(horseracing.TierOmega))}
+	flags.Func("tier", "the `TIERS`, by number or by name, like 5 or 3,4 (see horseracing tiers); default 5, Omega", func(text string) error {
+		words = nil
+		for word := range strings.SplitSeq(text, ",") {
+			word = strings.TrimSpace(word)
+			if n, err := strconv.Atoi(word); word == "" || err == nil && n <= 0 {
+				return errors.New("want tiers by number or by name, like 5 or 3,4: horseracing tiers lists them")
+			}
+			words = append(words, word)
 		}
 		return nil
 	})
-	return &tiers
+	return &words
+}
+
+// checkTierNames returns a mistake if no open race, and no other either, is of a tier that was named.
+// It says of which tiers no race is open.
+func (p *program) checkTierNames(ctx context.Context, s *service, names []string, open []horseracing.Race) error {
+	var known []tier
+	for _, r := range open {
+		if r.Tier != "" && indexOfTier(known, string(r.Tier)) < 0 {
+			known = append(known, tier{Name: r.Tier})
+		}
+	}
+	for _, name := range names {
+		if indexOfTier(known, name) >= 0 {
+			continue
+		}
+		others := []tier{{Name: horseracing.TierNameOmega}, {Name: horseracing.TierNameBeta}} // that are documented
+		if len(known) > 0 && indexOfTier(others, name) < 0 {
+			var err error
+			if others, err = findTiers(ctx, s); err != nil {
+				return err
+			}
+			if indexOfTier(others, name) < 0 {
+				return usageError(fmt.Sprintf("no tier is named %s: the open races are of %s", name, textOf(known)))
+			}
+		}
+		p.say("no open race of tier " + name)
+	}
+	return nil
 }
 
 // namesFlag defines a flag that takes the names of tiers, separated by commas: open races

@@ -41,7 +41,7 @@ func (p *program) finishedTournaments(ctx context.Context, s *service, o *listin
 	if len(args) > 0 {
 		return usageError("--finished takes no ids")
 	}
-	if err := o.check(p); err != nil {
+	if err := o.resolve(ctx, p, s); err != nil {
 		return err
 	}
 	horses := column{title: "HORSES", isNumber: true}

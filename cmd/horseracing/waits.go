@@ -13,7 +13,7 @@ import (
 )
 
 // waits reports that the service is waited for: every five seconds if somebody may read it, or
-// else once a minute. It is the log of the client, which says why, and part of its transport,
+// else once a minute, and then that it responds again. It is the log of the client, which says why, and part of its transport,
 // which says that an attempt has no response yet.
 type waits struct {
 	slog.Handler
@@ -29,7 +29,7 @@ type waits struct {
 // reporting returns the options of a client whose waits are reported, with -v all its requests.
 func (p *program) reporting() []horseracing.Option {
 	if p.verbose {
-		return []horseracing.Option{horseracing.WithLogger(slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelDebug})))}
+		return []horseracing.Option{horseracing.WithLogger(p.log())}
 	}
 	w := &waits{Handler: slog.DiscardHandler, p: p}
 	return []horseracing.Option{
@@ -87,6 +87,9 @@ func (w *waits) Handle(_ context.Context, r slog.Record) error {
 		w.report(since, until, cmp.Or(reason, "it refuses requests"))
 	case reason == "":
 		w.mu.Lock()
+		if !w.began.IsZero() && w.said.After(w.began) {
+			w.p.say("the service responds again")
+		}
 		w.began, w.succeeded = time.Time{}, r.Time
 		w.mu.Unlock()
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,10 +18,11 @@ func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testi
 	for name, test := range map[string]struct {
 		fault           horseracingtest.Fault
 		attended, other between // when the first line is printed
+		isOver          bool    // the last line says so
 	}{
-		"it never responds":          {horseracingtest.Fault{Delay: time.Hour, Times: -1}, between{5, 5}, between{60, 65}},
-		"half of a response":         {horseracingtest.Fault{Drip: time.Hour, Times: -1}, between{5, 5}, between{60, 65}},
-		"it refuses a page":          {fault: horseracingtest.Fault{Status: 429, Header: after("20"), Times: 6}, attended: between{5, 5}, other: between{60, 70}},
+		"it never responds":          {horseracingtest.Fault{Delay: time.Hour, Times: -1}, between{5, 5}, between{60, 65}, false},
+		"half of a response":         {horseracingtest.Fault{Drip: time.Hour, Times: -1}, between{5, 5}, between{60, 65}, false},
+		"it refuses a page":          {isOver: true, fault: horseracingtest.Fault{Status: 429, Header: after("20"), Times: 6}, attended: between{5, 5}, other: between{60, 70}},
 		"it fails now and then":      {fault: horseracingtest.Fault{Status: 503, Skip: 20, Times: 3}},
 		"it refuses a moment":        {fault: horseracingtest.Fault{Status: 429, Header: after("2"), Times: 2}},
 		"it is slow, and that is it": {fault: horseracingtest.Fault{Delay: 4 * time.Second, Times: -1}},
@@ -29,17 +31,22 @@ func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testi
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				var lines atomic.Int64
+				var last atomic.Value
 				fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithHistory(300))
 				defer fake.Close()
 				fake.Inject(test.fault)
 				p := &program{name: "horseracing", attended: attended, stderr: writer(func(text []byte) error {
 					took := time.Since(began) / time.Second
+					last.Store(string(text))
 					if lines.Add(1) == 1 && (took < want[0] || took > want[1] || want[0] == 0) {
 						t.Errorf("%s, attended %t: after %d s %s", name, attended, took, text)
 					}
 					return nil
 				})}
 				_, _ = fake.Client(p.reporting()...).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 300)
+				if text, _ := last.Load().(string); strings.Contains(text, "the service responds again") != test.isOver {
+					t.Errorf("%s, attended %t: at last %q", name, attended, text)
+				}
 				if n := lines.Load(); (n > 0) != (want[0] > 0) {
 					t.Errorf("%s, attended %t: %d lines in %v", name, attended, n, time.Since(began))
 				}
