@@ -30,7 +30,7 @@ func run(context.Context, *horseracing.Client) {}
 
 func readAgain(time.Time) error { return nil }
 
-func snippet(ctx context.Context, client *horseracing.Client, id horseracing.RaceID, race horseracing.Race, horse horseracing.HorseNumber, userKey horseracing.UserKey, budget horseracing.BigInt, lastWeek time.Time) error {
+func snippet(ctx context.Context, client *horseracing.Client, id horseracing.RaceID, race horseracing.Race, horse horseracing.HorseNumber, userKey horseracing.UserKey, budget horseracing.BigInt, lastWeek time.Time, stored string, save func(*horseracing.Race, string) error) error {
 	{'
 
 # Each block becomes out/N/main.go.
