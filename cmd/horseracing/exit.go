@@ -206,10 +206,8 @@ func explain(err error) string {
 		return "the service does not accept the API key: check HORSERACING_API_KEY"
 	}
 	if fault := connection.Fault(err); fault != "" && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
-		if broken, ok := errors.AsType[*horseracing.TransportError](err); ok {
-			err = broken.Err
-		}
-		return fmt.Sprintf("%s (%v)", fault, err)
+		broken, _ := errors.AsType[*horseracing.TransportError](err)
+		return fmt.Sprintf("%s (%v)", fault, broken.Err)
 	}
 	return withFlags.Replace(err.Error())
 }

@@ -4,7 +4,6 @@ package connection
 import (
 	"crypto/tls"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -59,16 +58,10 @@ func Open(demo bool, getenv func(string) string, options ...horseracing.Option) 
 // Fault names whom to blame for a call that got no response, and what to check. It returns ""
 // if the service responded.
 func Fault(err error) string {
-	_, isBroken := errors.AsType[*horseracing.TransportError](err)
-	_, isDistrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	network, _ := errors.AsType[*net.OpError](err)
-	api, _ := errors.AsType[*horseracing.APIError](err)
-	switch {
-	case api != nil && api.StatusCode == http.StatusProxyAuthRequired, network != nil && network.Op == "proxyconnect":
-		return "the proxy does not let requests pass: check HTTPS_PROXY and HTTP_PROXY"
-	case !isBroken:
+	if _, isBroken := errors.AsType[*horseracing.TransportError](err); !isBroken {
 		return ""
-	case isDistrusted:
+	}
+	if _, isDistrusted := errors.AsType[*tls.CertificateVerificationError](err); isDistrusted {
 		return "the certificate of the service is not trusted: name the file of its authority in SSL_CERT_FILE, or check HORSERACING_BASE_URL"
 	}
 	var proxy *url.URL
