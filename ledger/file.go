@@ -12,10 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
 )
@@ -63,28 +60,27 @@ func (l *Ledger) open() error {
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	target, err := filepath.EvalSymlinks(l.path) // all links to a ledger share its lock
-	if err != nil {
+	var err error
+	if l.lock, err = newLock(l.path); err != nil {
 		return err
 	}
-	if folder, err := os.Open(filepath.Dir(target)); err == nil {
-		_ = folder.Sync() // so that a loss of power leaves the file in it; some systems cannot
+	if folder, err := os.Open(filepath.Dir(l.lock.paths[0])); err == nil {
+		_ = folder.Sync() // so that a loss of power leaves the ledger in it; some systems cannot
 		folder.Close()
 	}
 	if err := l.load(); err != nil {
 		return err
 	}
-	l.lockPath = target + ".lock" // on Windows nobody could read the ledger if it were locked itself
-	lock := flock.New(l.lockPath)
-	defer lock.Unlock()
-	_, err = lock.TryLock() // another process may hold the lock, but there must be locks
-	return lockError(l.lockPath, err)
+	err = l.locked(context.Background(), 0, func() error { return nil })
+	if errors.Is(err, ErrInUse) { // by another process, but there are locks
+		return nil
+	}
+	return err
 }
 
 const (
-	lockWait     = 5 * time.Second
-	outcomeWait  = 15 * time.Minute // for a line whose request was sent
-	lockInterval = 10 * time.Millisecond
+	lockWait    = 5 * time.Second
+	outcomeWait = 15 * time.Minute // for a line whose request was sent
 )
 
 // locked waits for the lock, reads what other processes appended, and calls do, which may
@@ -93,33 +89,27 @@ func (l *Ledger) locked(ctx context.Context, wait time.Duration, do func() error
 	if l.isReadOnly {
 		return errReadOnly
 	}
-	limited, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	lock := flock.New(l.lockPath)
-	isLocked, err := lock.TryLockContext(limited, lockInterval)
-	switch {
-	case !isLocked && ctx.Err() != nil:
-		return fmt.Errorf("waiting for %s: %w", l.lockPath, context.Cause(ctx))
-	case !isLocked && limited.Err() != nil:
-		return fmt.Errorf("%w: %s: another process holds it", ErrInUse, l.lockPath)
-	case err != nil:
-		return lockError(l.lockPath, err)
+	h, err := l.lock.take(ctx, wait)
+	if err != nil {
+		return err
 	}
-	defer lock.Unlock()
+	defer h.release()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(); err != nil {
 		return err
 	}
-	return do()
-}
-
-// lockError says what to do if the file system has no locks: ENOLCK, ENOSYS, ENOTSUP.
-func lockError(path string, err error) error {
-	if errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("%s: its file system has no locks; put the ledger on a local disk: %w", path, err)
+	if err := h.check(l.size); err != nil {
+		return err
 	}
-	return err
+	before := l.size
+	if err := do(); err != nil || l.size == before {
+		return err
+	}
+	if err := h.note(l.size); err != nil {
+		l.broken = fmt.Errorf("a lock file could not be written; open the ledger again: %w", err)
+	}
+	return l.broken
 }
 
 // load reads what was appended since it was called last. It fails if nothing can be appended
@@ -230,7 +220,7 @@ func (l *Ledger) write(text []byte) error {
 	if _, err := file.Write(text); err != nil {
 		return err
 	}
-	if err := file.Sync(); err != nil {
+	if err := l.sync(file); err != nil {
 		return err
 	}
 	l.advance(text)

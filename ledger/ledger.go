@@ -51,6 +51,8 @@ import (
 	"iter"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -61,7 +63,7 @@ import (
 
 // Sentinels for errors.Is. If an error matches one of them, nothing was sent.
 var (
-	ErrInUse     = errors.New("the ledger is in use")                              // another process held the lock for five seconds
+	ErrInUse     = errors.New("the ledger is in use")                              // another process, never this one, held the lock for five seconds
 	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or longer than 100 digits
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
@@ -103,10 +105,11 @@ func (e Entry) isHeld() bool { return e.State == Sending || e.State == Unknown }
 
 // Ledger records registrations in a file. Its methods are safe for concurrent use.
 type Ledger struct {
-	path     string
-	lockPath string
-	client   *horseracing.Client
-	service  string // the client's base URL
+	path    string // absolute
+	lock    lock
+	client  *horseracing.Client
+	service string // the client's base URL
+	sync    func(*os.File) error
 
 	total, perDay, maxFee *horseracing.BigInt // nil if not set
 	location              *time.Location      // of the days
@@ -123,23 +126,28 @@ type Ledger struct {
 
 // Open opens the ledger at path, or creates an empty one that only the user can read.
 // Registrations are sent with client. A lock file, path.lock, is created beside it and not
-// removed.
+// removed. If path is a link, another lock file is created beside its target.
 //
 // The error matches ErrInvalidArgument if the ledger has sent registrations to another base
-// URL. If the ledger file is missing but its lock file exists, Open returns an error instead
-// of creating an empty ledger. Open reads the whole file and does not change it. Blank lines,
+// URL. A lock file says how many bytes were written. If the ledger is missing although it has a
+// lock file, or has fewer bytes, what was paid before is lost, and Open returns an error that says
+// what to do. Open reads the whole file and does not change it. Blank lines,
 // CRLF and byte order marks are accepted, and an incomplete last line is ignored. If an entry
 // has a time in the future, because a clock was ahead, it counts against the budget of every
 // day until that time.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
-	l := &Ledger{path: path, client: client, service: client.BaseURL(), location: time.UTC, entries: map[pair]Entry{}}
+	l := &Ledger{client: client, service: client.BaseURL(), sync: (*os.File).Sync, location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {
 		opt(l)
 	}
 	if l.location == nil {
 		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
 	}
-	if err := l.open(); err != nil {
+	var err error
+	if l.path, err = filepath.Abs(path); err == nil { // the program may change its folder
+		err = l.open()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("ledger: %s: %w", path, err)
 	}
 	return l, nil

@@ -36,6 +36,7 @@ type process struct {
 	odds   int // of being killed at a step
 	dead   bool
 	synced int64     // size of the ledger when a registration was sent last
+	number []byte    // what its lock file said then
 	moved  time.Time // when it last had a success or an error
 }
 
@@ -78,16 +79,14 @@ func (p *process) survives() bool {
 // send sends a request, unless the process is killed before. It may be killed after the
 // response, too.
 func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPost {
+		p.sync()
+	}
 	if !p.survives() {
 		if req.Body != nil {
 			req.Body.Close()
 		}
 		return nil, errKilled
-	}
-	if req.Method == http.MethodPost {
-		p.mu.Lock()
-		p.synced = fileSize(p.ledger)
-		p.mu.Unlock()
 	}
 	resp, err := next.RoundTrip(req)
 	if err == nil && req.URL.Path == resultsPath {
@@ -164,6 +163,16 @@ func fileSize(path string) int64 {
 	return 0
 }
 
+// sync notes what is on disk of the ledger, unless the process is dead.
+func (p *process) sync() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead {
+		p.number, _ = os.ReadFile(p.ledger + ".lock")
+		p.synced = fileSize(p.ledger)
+	}
+}
+
 // tear leaves of the ledger what a killed process may: what came before the last
 // registration was sent was on disk, what came after it perhaps, or zeros in its place.
 func (p *process) tear() {
@@ -171,7 +180,7 @@ func (p *process) tear() {
 	synced := min(p.synced, now) // Open may have cut it
 	kept := synced + p.random.Int64N(now-synced+1)
 	zeros := p.random.Int64N(500) * p.random.Int64N(2)
-	if err := errors.Join(os.Truncate(p.ledger, kept), os.Truncate(p.ledger, kept+zeros)); err != nil {
+	if err := errors.Join(os.Truncate(p.ledger, kept), os.Truncate(p.ledger, kept+zeros), os.WriteFile(p.ledger+".lock", p.number, 0o600)); err != nil {
 		p.t.Error(err)
 	}
 }
@@ -331,7 +340,8 @@ func (w *world) register(user int) *bot {
 	}
 	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
 	w.run(fmt.Sprint("bot ", user), interval, func(ctx context.Context, p *process) {
-		p.ledger, p.limit, p.synced = b.path, 5*time.Minute, fileSize(b.path)
+		p.ledger, p.limit = b.path, 5*time.Minute
+		p.sync()
 		l, err := b.open(p.client)
 		if err != nil {
 			p.t.Errorf("%s: %v", p.name, err)

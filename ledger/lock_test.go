@@ -1,0 +1,153 @@
+package ledger_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// A slow disk makes 120 registrations, each by a ledger of its own, wait for one another longer than
+// they would wait for another process.
+func TestOneProcessIsNeverInItsOwnWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, path, _ := newLedger(t, 120)
+		ledgers := make([]*ledger.Ledger, 120)
+		for i := range ledgers {
+			ledgers[i] = open(t, path, fake.Client())
+			ledger.SetSync(ledgers[i], func(*os.File) error { time.Sleep(30 * time.Millisecond); return nil })
+		}
+		var registering sync.WaitGroup
+		began := time.Now()
+		for i, l := range ledgers {
+			registering.Go(func() {
+				if _, err := l.Register(t.Context(), registration(fake, 1+i), tokens(10)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		registering.Wait()
+		if took := time.Since(began); took < 7*time.Second || len(fake.Registrations()) != 120 {
+			t.Errorf("%d registrations in %v", len(fake.Registrations()), took)
+		}
+	})
+}
+
+// Log rotation empties or renames files, folders are mounted late, backups are old, and links are lost.
+func TestALedgerThatLacksWhatWasWrittenIsNotContinued(t *testing.T) {
+	type files struct{ path, link, other string } // a ledger, a link to it, and another one that is empty
+	for name, test := range map[string]struct {
+		lose      func(files) error
+		byLink    bool     // it is opened by its link
+		says      []string // in place of link, path and lock files
+		isAllowed bool
+	}{
+		"nothing is lost": {lose: func(files) error { return nil }, isAllowed: true},
+		"emptied":         {lose: func(f files) error { return os.Truncate(f.path, 0) }, says: []string{"path", "path.lock"}},
+		"cut":             {lose: func(f files) error { return os.Truncate(f.path, 150) }, says: []string{"path", "path.lock"}},
+		"zeros":           {lose: func(f files) error { return zero(f.path) }, says: []string{"path", "path.lock"}},
+		"a new file in its place": {lose: func(f files) error {
+			return errors.Join(os.Rename(f.path, f.path+".1"), os.WriteFile(f.path, nil, 0o600))
+		}, says: []string{"path", "path.lock"}},
+		"gone":                     {lose: func(f files) error { return os.Remove(f.path) }, says: []string{"path", "path.lock"}},
+		"the link is gone":         {lose: func(f files) error { return os.Remove(f.link) }, byLink: true, says: []string{"link", "link.lock"}},
+		"a new file for the link":  {lose: func(f files) error { return errors.Join(os.Remove(f.link), os.WriteFile(f.link, nil, 0o600)) }, byLink: true, says: []string{"link", "link.lock"}},
+		"a link to another folder": {lose: func(f files) error { return errors.Join(os.Remove(f.link), os.Symlink(f.other, f.link)) }, byLink: true, says: []string{"link", "link.lock"}},
+		"the folder is swapped": {lose: func(f files) error {
+			return errors.Join(os.Rename(filepath.Dir(f.path), filepath.Dir(f.path)+"-gone"), os.Rename(filepath.Dir(f.other), filepath.Dir(f.path)))
+		}, byLink: true, says: []string{"link", "link.lock"}},
+		"an empty lock file of before": {lose: func(f files) error { return errors.Join(os.Truncate(f.path+".lock", 0), os.Truncate(f.path, 0)) }, isAllowed: true},
+		"the lock file is removed":     {lose: func(f files) error { return errors.Join(os.Remove(f.path+".lock"), os.Remove(f.path)) }, isAllowed: true},
+		"a lock file of zeros":         {lose: func(f files) error { return zero(f.path + ".lock") }, isAllowed: true},
+		"not a number":                 {lose: func(f files) error { return os.WriteFile(f.path+".lock", []byte("hello"), 0o600) }, says: []string{"path", "path.lock", "number"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake, dir := newFake(t, 3), t.TempDir()
+			f := files{filepath.Join(dir, "a", "l"), filepath.Join(dir, "link"), filepath.Join(dir, "b", "l")}
+			if err := errors.Join(os.Mkdir(filepath.Dir(f.path), 0o700), os.Mkdir(filepath.Dir(f.other), 0o700), os.WriteFile(f.other, nil, 0o600), os.Symlink(f.path, f.link)); err != nil {
+				t.Skip(err)
+			}
+			path := f.path
+			if test.byLink {
+				path = f.link
+			}
+			open(t, f.path, fake.Client()) // makes the file
+			l := open(t, path, fake.Client())
+			if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
+				t.Fatal(err)
+			}
+			late := open(t, path, fake.Client()) // before
+			if err := test.lose(f); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ledger.Open(path, fake.Client())
+			if (err == nil) != test.isAllowed {
+				t.Errorf("Open: %v", err)
+			}
+			for _, part := range test.says {
+				part = strings.NewReplacer("path", f.path, "link", f.link).Replace(part)
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%v; want %q", err, part)
+				}
+			}
+			if _, err := late.Register(t.Context(), registration(fake, 1), tokens(10)); err == nil {
+				t.Error("it was paid a second time")
+			}
+		})
+	}
+}
+
+// zero replaces what a file holds after its first byte by zeros.
+func zero(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(make([]byte, info.Size()-1), 1)
+	return errors.Join(err, file.Close())
+}
+
+// A crash between a line and its number leaves the number too small.
+func TestANumberThatIsTooSmallIsRight(t *testing.T) {
+	fake, path, l := newLedger(t, 3)
+	before := ""
+	for race := 1; race <= 3; race++ {
+		lock := read(t, path+".lock")
+		if _, err := l.Register(t.Context(), registration(fake, race), tokens(10)); err != nil {
+			t.Fatal(err)
+		}
+		if now := read(t, path+".lock"); now == before {
+			t.Errorf("the lock file still holds %q", now)
+		}
+		write(t, path+".lock", lock)
+		before = lock
+		l = open(t, path, fake.Client())
+	}
+	expectStates(t, l, "1 entered", "2 entered", "3 entered")
+}
+
+func TestARelativePathIsThatOfTheFolderInWhichTheLedgerWasOpened(t *testing.T) {
+	fake := newFake(t, 1)
+	first, second := t.TempDir(), t.TempDir()
+	t.Chdir(first)
+	l := open(t, "l", fake.Client())
+	t.Chdir(second)
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Delay: time.Millisecond})
+	if _, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(second); len(left) != 0 || !strings.Contains(read(t, filepath.Join(first, "l")), "entered") {
+		t.Errorf("in the second folder are %v", left)
+	}
+}
