@@ -89,24 +89,24 @@ func (l *Ledger) locked(ctx context.Context, wait time.Duration, do func() error
 	if l.isReadOnly {
 		return errReadOnly
 	}
-	h, err := l.lock.take(ctx, wait)
+	release, err := l.lock.take(ctx, wait)
 	if err != nil {
 		return err
 	}
-	defer h.release()
+	defer release()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(); err != nil {
 		return err
 	}
-	if err := h.check(l.size); err != nil {
+	if err := l.lock.check(l.size); err != nil {
 		return err
 	}
 	before := l.size
 	if err := do(); err != nil || l.size == before {
 		return err
 	}
-	if err := h.note(l.size); err != nil {
+	if err := l.lock.note(l.size); err != nil {
 		l.broken = fmt.Errorf("a lock file could not be written; open the ledger again: %w", err)
 	}
 	return l.broken

@@ -44,15 +44,16 @@ func newLock(path string) (lock, error) {
 // shared by all ledgers of the process, as the files are.
 var holding sync.Map
 
-// take locks the file. It waits while the process itself has it locked, as long as ctx allows, and
-// while another one has, at most for the time of wait.
-func (k lock) take(ctx context.Context, wait time.Duration) (*held, error) {
+// take locks the file, and returns what unlocks it. It waits while the process itself has it locked,
+// as long as ctx allows, and while another one has, at most for the time of wait.
+func (k lock) take(ctx context.Context, wait time.Duration) (release func(), err error) {
 	path := k.paths[0]
+	file := flock.New(path)
 	for waited := time.Duration(0); ; {
 		if _, isOurs := holding.LoadOrStore(path, nil); !isOurs {
-			h, err := k.try()
-			if h != nil {
-				return h, nil
+			isLocked, err := file.TryLock()
+			if isLocked {
+				return func() { _ = file.Unlock(); holding.Delete(path) }, nil
 			}
 			holding.Delete(path)
 			switch {
@@ -71,67 +72,38 @@ func (k lock) take(ctx context.Context, wait time.Duration) (*held, error) {
 	}
 }
 
-// held is a lock that was taken.
-type held struct {
-	lock  *flock.Flock
-	files []*os.File // of all paths
-}
-
-// try returns nil if another process has the lock.
-func (k lock) try() (*held, error) {
-	h := &held{lock: flock.New(k.paths[0])}
-	isLocked, err := h.lock.TryLock()
-	if !isLocked {
-		return nil, err
-	}
-	for _, path := range k.paths {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			h.close()
-			return nil, err
-		}
-		h.files = append(h.files, file)
-	}
-	return h, nil
-}
-
-func (h *held) close() {
-	_ = h.lock.Unlock()
-	for _, file := range h.files { // afterwards: some systems unlock a file as soon as any handle of it is closed
-		file.Close()
-	}
-}
-
-// release unlocks the file.
-func (h *held) release() {
-	h.close()
-	holding.Delete(h.lock.Path())
-}
-
 // check returns an error if more than size bytes of the ledger were written.
-func (h *held) check(size int64) error {
-	for _, file := range h.files {
-		text, err := io.ReadAll(io.NewSectionReader(file, numberAt, 32))
+func (k lock) check(size int64) error {
+	for _, path := range k.paths {
+		file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
-		written := int64(0)
-		if text = bytes.Trim(text, "\x00\n"); len(text) > 0 { // a loss of power can leave zeros
-			if written, err = strconv.ParseInt(string(text), 10, 64); err != nil {
-				return fmt.Errorf("%s should hold a number: remove it if no line of the ledger is lost: %w", file.Name(), err)
-			}
-		}
-		if size < written {
-			return fmt.Errorf("it has %d bytes, but %s says that %d were written: restore the ledger, or remove %[2]s to continue without the lines that are lost, whose fees may then be paid again", size, file.Name(), written)
+		text, err := io.ReadAll(io.NewSectionReader(file, numberAt, 32))
+		file.Close()
+		text = bytes.Trim(text, "\x00\n") // a loss of power can leave zeros
+		written, notNumber := strconv.ParseInt(string(text), 10, 64)
+		switch {
+		case err != nil:
+			return err
+		case notNumber != nil && len(text) > 0:
+			return fmt.Errorf("%s should hold a number: remove it if the ledger lacks no line", path)
+		case size < written:
+			return fmt.Errorf("the file has %d bytes, but %s says that %d were written: restore the file, or remove %[2]s to continue without the lines that are lost, whose fees may then be paid again", size, path, written)
 		}
 	}
 	return nil
 }
 
-// note writes the size of the ledger, which never shrinks.
-func (h *held) note(size int64) error {
-	for _, file := range h.files {
-		if _, err := file.WriteAt(fmt.Appendln(nil, size), numberAt); err != nil {
+// note writes down the size of the ledger, which never shrinks.
+func (k lock) note(size int64) error {
+	for _, path := range k.paths {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = file.WriteAt(fmt.Appendln(nil, size), numberAt)
+		if err = errors.Join(err, file.Close()); err != nil {
 			return err
 		}
 	}
