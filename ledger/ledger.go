@@ -265,15 +265,26 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		return entry, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err != nil {
-		entry.Note = err.Error()
-	}
+	entry.Note = note(err)
 	entry.State, err = l.outcome(ctx, r, err)
 	entry, failed := l.conclude(ctx, outcomeWait, entry)
 	if entry.State == Entered {
 		err = nil
 	}
 	return entry, errors.Join(failed, err)
+}
+
+// note returns why a registration ended so. It is read by people, so the advice of an
+// ErrOutcomeUnknown, which is for programmers, is left out.
+func note(err error) string {
+	if err == nil {
+		return ""
+	}
+	if unknown, ok := err.(interface{ Unwrap() []error }); ok && errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		causes := unknown.Unwrap()
+		err = causes[len(causes)-1]
+	}
+	return err.Error()
 }
 
 // send records that a registration is being sent now. With ErrEntered and ErrUnsettled it

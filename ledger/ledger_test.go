@@ -133,7 +133,7 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 			r := registration(fake, 1)
 			sent := time.Now().UTC()
 			e, err := l.Register(t.Context(), r, tokens(10))
-			if !errors.Is(err, test.is) || (e.Note == "") != (err == nil) {
+			if !errors.Is(err, test.is) || (e.Note == "") != (err == nil) || strings.Contains(e.Note, "call ") {
 				t.Errorf("Register: %v, note %q", err, e.Note)
 			}
 			want := ledger.Entry{Time: sent, Horse: r.Horse, Race: 1, Fee: tokens(10), State: test.state, Note: e.Note}

@@ -70,7 +70,7 @@ func TestALostResponseIsLookedForOnceAndThenSettled(t *testing.T) {
 		}
 		out := get[settled](s, "settle", nil)
 		until := instant(time.Now().Truncate(time.Hour).Add(2 * time.Hour)) // an hour after the start
-		if len(out.Settled) != 0 || len(out.Unknown) != 1 || out.Unknown[0].Race != 2 || out.Unknown[0].Paid != "perhaps" || !strings.HasSuffix(out.Unknown[0].Note, `unknown: call settle"`) || out.Until != until || out.Note == "" {
+		if len(out.Settled) != 0 || len(out.Unknown) != 1 || out.Unknown[0].Race != 2 || out.Unknown[0].Paid != "perhaps" || !strings.HasPrefix(out.Unknown[0].Note, `recorded: "POST `) || out.Until != until || out.Note == "" {
 			t.Errorf("%+v, want until %s", out, until)
 		}
 		view := get[ledgerView](s, "list_ledger", map[string]any{"limit": 1})
