@@ -115,8 +115,7 @@ type exchange struct {
 // error of the context or of OnSend, to a *pace.LimiterError or to a *pace.ExpiredError.
 func (x *exchange) run() {
 	op, retry := &x.request.op, x.config.retry
-	x.waiter = pace.NewWaiter(x.request.priority, cmp.Or(op.paceRoute, op.route))
-	x.waiter.Patient, x.waiter.MaxWait = op.isPage, retry.MaxWait
+	x.waiter.Kind = pace.Kind{Route: cmp.Or(op.paceRoute, op.route), Priority: x.request.priority, Patient: op.isPage, MaxWait: retry.MaxWait}
 	x.http = http.Client{Transport: x, Jar: x.backend.jar, CheckRedirect: refuseRedirect}
 	x.loop = retryablehttp.Client{
 		HTTPClient: &x.http, RetryMax: retry.Max, RetryWaitMin: retry.MinWait, RetryWaitMax: retry.MaxWait,
@@ -142,7 +141,7 @@ func (x *exchange) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	}
 	defer func() { // also if the caller's code ends the goroutine
 		outcome, hold := transport.Report(x.request.op.method, resp, err)
-		x.backend.pace.Leave(&x.waiter, outcome, hold)
+		x.backend.pace.Report(&x.waiter, outcome, hold)
 		if outcome == pace.Accepted && x.backend.longWaitLogged.Swap(0) != 0 {
 			x.log(slog.LevelInfo, "the service accepts requests again")
 		}

@@ -3,6 +3,7 @@ package pace
 import (
 	"math"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -41,6 +42,7 @@ type learner struct {
 	limit      *curve    // nil before the first cut
 	backoff    *backoff  // nil unless it is backing off
 	refusal    Outcome   // the last one
+	inARow     int       // requests that were accepted since then
 }
 
 // count is what came of the requests since a time.
@@ -125,13 +127,18 @@ func (l *learner) report(now, sent time.Time, outcome Outcome, mustWait bool) {
 	switch {
 	case outcome == Unclear || l.limit != nil && sent.Before(l.limit.epoch): // or at a rate that is cut already
 	case outcome == Accepted:
+		l.inARow++
 		if l.accepted++; isProbe {
 			l.resume(sent)
 		}
 	default:
 		l.refused++
-		l.refusal = outcome
-		starts := l.backoff == nil && (mustWait || outcome == Refused || !l.tolerates(now))
+		l.refusal, l.inARow = outcome, 0
+		isFailure := l.backoff == nil && outcome == Unavailable && !mustWait && 4*l.refused <= max(l.total(), sample)
+		if isFailure && l.total() >= 4*sample { // the last requests count
+			l.count = count{began: now}
+		}
+		starts := l.backoff == nil && !isFailure
 		if starts {
 			l.backoff = &backoff{began: now}
 		}
@@ -139,18 +146,6 @@ func (l *learner) report(now, sent time.Time, outcome Outcome, mustWait bool) {
 			l.wait(now, mustWait)
 		}
 	}
-}
-
-// tolerates reports whether a 503 without a Retry-After is a failure like any other: a quarter
-// of the last requests, at most, met one.
-func (l *learner) tolerates(now time.Time) bool {
-	if 4*l.refused > max(l.total(), sample) {
-		return false
-	}
-	if l.total() >= 4*sample {
-		l.count = count{began: now}
-	}
-	return true
 }
 
 // wait has the next probe wait for three fifths of the time since the backoff began, unless the
@@ -194,14 +189,13 @@ func (l *learner) cut(now time.Time, rate float64) {
 	if l.limit.slowStart { // it passed the limit a while ago
 		rate *= beta
 	}
-	top := rate
 	if total := l.total(); total >= sample {
 		share := l.accepted / (total + l.paused.Seconds()*rate)
-		top *= min(1, max(share, 0.5)/beta)
+		rate *= min(1, max(share, 0.5)/beta)
 		l.count = count{began: now}
 	}
-	top = max(top, 1/patience.Seconds())
-	l.limit = &curve{epoch: now, max: top, k: max(math.Cbrt((1-beta)*top/scale), sample/top)}
+	rate = max(rate, 1/patience.Seconds())
+	l.limit = &curve{epoch: now, max: rate, k: max(math.Cbrt((1-beta)*rate/scale), sample/rate)}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -214,9 +208,4 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -20,54 +20,54 @@ const (
 	Walk                  // one page of many
 )
 
+// Kind is what decides for how long a request waits.
+type Kind struct {
+	Route    string // its method and the documented path
+	Priority Priority
+	Patient  bool          // it waits until its context ends, and is not sent before the learners allow it
+	MaxWait  time.Duration // for how long its call waits in all, unless it is patient
+}
+
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
 type Waiter struct {
-	Patient bool          // it waits until its context ends, and is not sent before the learners allow it
-	MaxWait time.Duration // for how long its call waits in all, unless it is patient
+	Kind
 
-	priority  Priority
-	routeName string
-	route     *route    // the one with this name, once it joined
-	sent      time.Time // its last request
-
-	ctx    context.Context
-	waits  bool          // it is in the queue
-	since  time.Time     // when it began to wait
+	route  *route        // that it is for, once it joined
+	sent   time.Time     // its last request
 	waited time.Duration // how long earlier attempts of its call waited
-	done   chan struct{} // closed when it no longer waits
-	err    error         // why it is not sent
+
+	// While it waits:
+	queue *queue
+	began time.Time // when it joined, earlier by what its call had waited before
+	ctx   context.Context
+	done  chan struct{} // closed when it no longer waits
+	err   error         // why it is not sent
 }
 
-// NewWaiter returns the waiter of a call. route is its method and the documented path.
-func NewWaiter(priority Priority, route string) Waiter {
-	return Waiter{priority: priority, routeName: route}
-}
-
-// deadline returns until when it may wait.
-func (w *Waiter) deadline() time.Time {
-	if w.Patient {
-		return w.since.Add(math.MaxInt64)
-	}
-	return w.since.Add(w.MaxWait - w.waited)
-}
-
-// Routes is the pace of a client: a queue, a learner for each route, and a learner for all of
+// Routes is the pace of a client: its queues, a learner for each route, and a learner for all of
 // them. It does no I/O, reads no clock, and is not safe for concurrent use.
 type Routes struct {
 	random  func() float64
 	common  learner
 	routes  map[string]*route // all that were requested
-	waiting []*Waiter         // by priority: first in, first out
+	queues  []*queue          // one of each kind
+	waiting int               // requests in the queues
 
 	outage struct { // what the last 503 says for the requests of all routes
 		since, until time.Time // until is the zero time if a later request was accepted
 	}
 }
 
+// queue has the waiting requests of one kind, in the order in which they began. None can be sent
+// before the first, or be late before, so nobody looks at the others.
+type queue struct {
+	Kind
+	waiters []*Waiter
+}
+
 // route is what is known of one route.
 type route struct {
 	learner
-	inARow  int       // requests that were accepted since the last refusal
 	retryAt time.Time // no request is sent before
 	walkAt  time.Time // no request of a walk is sent before; not earlier than retryAt
 }
@@ -84,27 +84,40 @@ func NewRoutes(random func() float64) *Routes {
 	return &Routes{random: random, common: learner{random: random}, routes: map[string]*route{}}
 }
 
-// Join puts a request into the queue.
-func (p *Routes) Join(w *Waiter) {
-	if w.route = p.routes[w.routeName]; w.route == nil {
+// Join puts a request into the queue of its kind.
+func (p *Routes) Join(now time.Time, w *Waiter) {
+	if w.route = p.routes[w.Route]; w.route == nil {
 		w.route = &route{learner: learner{random: p.random}}
-		p.routes[w.routeName] = w.route
+		p.routes[w.Route] = w.route
 	}
-	i, _ := slices.BinarySearchFunc(p.waiting, w.priority+1, func(other *Waiter, after Priority) int {
-		return cmp.Compare(other.priority, after)
-	})
-	p.waiting, w.waits = slices.Insert(p.waiting, i, w), true
+	w.queue, w.began = p.queueOf(w.Kind), now.Add(-w.waited)
+	place, _ := slices.BinarySearchFunc(w.queue.waiters, w, func(other, w *Waiter) int { return cmp.Or(other.began.Compare(w.began), -1) })
+	w.queue.waiters = slices.Insert(w.queue.waiters, place, w)
+	p.waiting++
 }
 
-// Leave removes a request from the queue without sending it.
+// queueOf returns the queue of a kind. Kinds that nobody waits in are forgotten when a new one
+// comes, since a program may use any number of MaxWaits.
+func (p *Routes) queueOf(kind Kind) *queue {
+	for _, q := range p.queues {
+		if q.Kind == kind {
+			return q
+		}
+	}
+	p.queues = append(slices.DeleteFunc(p.queues, func(q *queue) bool { return len(q.waiters) == 0 }), &queue{Kind: kind})
+	return p.queues[len(p.queues)-1]
+}
+
+// Leave removes a request from its queue without sending it.
 func (p *Routes) Leave(w *Waiter) {
-	i := slices.Index(p.waiting, w)
-	p.waiting, w.waits = slices.Delete(p.waiting, i, i+1), false
+	w.queue.waiters = slices.DeleteFunc(w.queue.waiters, func(other *Waiter) bool { return other == w })
+	w.queue = nil
+	p.waiting--
 }
 
 // heldUntil returns the time before which the service wants no such request.
 func (p *Routes) heldUntil(w *Waiter) time.Time {
-	switch w.priority {
+	switch w.Priority {
 	case Walk:
 		return w.route.walkAt
 	case Write: // refused with a 503, its outcome would be unknown
@@ -117,14 +130,19 @@ func (p *Routes) heldUntil(w *Waiter) time.Time {
 // it returns nil, at is when to call it again unless something happens before; a
 // zero at means not before.
 func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
-	for _, w := range p.waiting {
-		from := later(p.heldUntil(w), later(w.route.from(w.Patient), p.common.from(w.Patient)))
-		if !now.Before(from) {
-			return w, now
+	for _, q := range p.queues {
+		if len(q.waiters) == 0 {
+			continue
 		}
-		at = earlier(at, from)
+		w := q.waiters[0]
+		from := later(p.heldUntil(w), w.route.from(w.Patient), p.common.from(w.Patient))
+		if now.Before(from) {
+			at = earlier(at, from)
+		} else if next == nil || cmp.Or(cmp.Compare(w.Priority, next.Priority), w.began.Compare(next.began)) < 0 {
+			next = w
+		}
 	}
-	return nil, at
+	return next, at
 }
 
 // Send takes w out of the queue: its request is sent now.
@@ -142,32 +160,26 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 	if outcome == Unavailable && hold.Route == 0 && !w.Patient {
 		outcome = Unclear // a failure that its call waits for and retries
 	}
-	r, isFirst := w.route, w.route.backoff == nil
-	r.report(now, w.sent, outcome, hold.Route > 0)
-	r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
-	switch outcome {
-	case Accepted:
-		r.inARow++
-		if w.sent.After(p.outage.since) {
-			p.outage.until = time.Time{}
-		}
-	case Refused, Unavailable:
-		r.inARow = 0
-		if outcome == Unavailable {
-			p.outage.since, p.outage.until = now, later(p.outage.until, now.Add(hold.Route))
-		}
-		if !isFirst || p.isOwn(r) {
-			outcome = Unclear
-		}
+	r, forAll := w.route, outcome
+	if outcome > Accepted && (r.backoff != nil || p.isOwn(now, r)) {
+		forAll = Unclear
 	}
-	p.common.report(now, w.sent, outcome, hold.Route > 0)
+	r.report(now, w.sent, outcome, hold.Route > 0)
+	p.common.report(now, w.sent, forAll, hold.Route > 0)
+	r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
+	switch {
+	case outcome == Unavailable:
+		p.outage.since, p.outage.until = now, later(p.outage.until, now.Add(hold.Route))
+	case outcome == Accepted && w.sent.After(p.outage.since):
+		p.outage.until = time.Time{}
+	}
 }
 
 // isOwn reports whether a refusal of r shows a limit of r alone, because another route was
 // accepted many times in a row.
-func (p *Routes) isOwn(r *route) bool {
+func (p *Routes) isOwn(now time.Time, r *route) bool {
 	for _, other := range p.routes {
-		if other != r && other.inARow >= 3*sample {
+		if other != r && other.inARow >= 3*sample && now.Sub(other.last) < outage {
 			return true
 		}
 	}
@@ -177,13 +189,13 @@ func (p *Routes) isOwn(r *route) bool {
 // expired returns the error of w, which has waited for too long.
 func (p *Routes) expired(now time.Time, w *Waiter) *ExpiredError {
 	l, left, reason := &p.common, p.heldUntil(w).Sub(now), "the service refuses requests"
-	if w.route.backoff != nil {
-		l = &w.route.learner
+	if r := w.route; r.backoff != nil {
+		l = &r.learner
 	}
 	if l.backoff == nil && left > 0 {
 		reason = "the limit that the service announces is used up"
 	} else if l.backoff == nil {
-		reason = fmt.Sprintf("%d requests wait, of which the service accepts %.2g a second", len(p.waiting), l.perSecond(now))
+		reason = fmt.Sprintf("%d requests wait, of which the service accepts %.2g a second", p.waiting, l.perSecond(now))
 	}
 	return &ExpiredError{reason, max(0, left), int(cmp.Or(l.refusal, Refused))}
 }
@@ -197,7 +209,7 @@ type State struct {
 
 // State returns what was learned so far.
 func (p *Routes) State(now time.Time) State {
-	s := State{Waiting: len(p.waiting)}
+	s := State{Waiting: p.waiting}
 	if rate := p.common.perSecond(now); !math.IsInf(rate, 1) {
 		s.PerSecond = rate
 	}

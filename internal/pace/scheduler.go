@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 )
@@ -17,9 +16,10 @@ type Scheduler struct {
 	mu      sync.Mutex
 	routes  *Routes
 	timer   *time.Timer
-	limiter Limiter // nil if there is none
-	asking  bool    // a permit was asked for, because a request lacks nothing else
-	granted bool    // a permit is not used yet
+	limiter Limiter       // nil if there is none
+	asked   time.Time     // when a permit was asked for, because a request lacks nothing else; the zero time if none is
+	permits time.Duration // how long the earlier waits for permits took
+	granted bool          // a permit is not used yet
 }
 
 // Limiter is an upper bound that the caller sets. A Wait that returns nil is a permit for one
@@ -51,17 +51,18 @@ func NewScheduler(limiter Limiter) *Scheduler {
 	return &Scheduler{routes: NewRoutes(rand.Float64), limiter: limiter}
 }
 
-// Enter waits until the request of w may be sent; [Scheduler.Leave] follows. A non-nil
+// Enter waits until the request of w may be sent; [Scheduler.Report] follows. A non-nil
 // error means that it was not sent: an [*ExpiredError], a [*LimiterError], or the error of
-// ctx. Every five seconds Enter calls late, unless it is nil.
+// ctx. Every five seconds Enter calls late.
 func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	w.ctx, w.since, w.done, w.err = ctx, time.Now(), nil, nil
-	s.routes.Join(w)
-	if s.advance(w.since); !w.waits {
+	now := time.Now()
+	w.ctx, w.done, w.err = ctx, nil, nil
+	s.routes.Join(s.clock(now), w)
+	if s.dispatch(now); w.queue == nil {
 		defer s.mu.Unlock()
 		return w.err
 	}
@@ -74,37 +75,33 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 		case <-w.done:
 			return w.err
 		case <-notice.C:
-			if late != nil {
-				late()
-			}
+			late()
 		case <-ctx.Done():
-			s.cancel(w)
+			s.update(func(now time.Time) {
+				if w.queue != nil {
+					s.end(now, w, ctx.Err())
+				} else if w.err == nil { // it was to be sent
+					s.routes.Report(now, w, Unclear, Hold{})
+				}
+			})
 			return ctx.Err()
 		}
 	}
 }
 
-// cancel ends the wait of w, or takes it back if it was to be sent.
-func (s *Scheduler) cancel(w *Waiter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if w.waits {
-		s.end(now, w, w.ctx.Err())
-	} else if w.err == nil {
-		s.routes.Report(now, w, Unclear, Hold{})
-	}
-	s.advance(now)
+// Report reports the outcome of the request of w, and for how long its response holds its
+// route.
+func (s *Scheduler) Report(w *Waiter, outcome Outcome, hold Hold) {
+	s.update(func(now time.Time) { s.routes.Report(now, w, outcome, hold) })
 }
 
-// Leave reports the outcome of the request of w, and for how long its response holds its
-// route.
-func (s *Scheduler) Leave(w *Waiter, outcome Outcome, hold Hold) {
+// update makes a change, and then what it allows.
+func (s *Scheduler) update(change func(now time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	s.routes.Report(now, w, outcome, hold)
-	s.advance(now)
+	change(now)
+	s.dispatch(now)
 }
 
 // State returns what was learned so far.
@@ -114,44 +111,66 @@ func (s *Scheduler) State() State {
 	return s.routes.State(time.Now())
 }
 
+// clock returns the time by which calls wait: it stands still while a permit is awaited.
+func (s *Scheduler) clock(now time.Time) time.Time {
+	if !s.asked.IsZero() {
+		now = s.asked
+	}
+	return now.Add(-s.permits)
+}
+
 // end ends the wait of w: it is sent, or fails.
 func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
-	if w.waits {
+	if w.queue != nil {
 		s.routes.Leave(w)
 	}
-	w.err, w.waited = err, w.waited+now.Sub(w.since)
+	w.err, w.waited = err, s.clock(now).Sub(w.began)
 	if w.done != nil { // it did wait
 		close(w.done)
 	}
 }
 
+// late returns a call that has waited for too long, or would because its route is held. If there
+// is none, at is when one will be.
+func (s *Scheduler) late(now time.Time) (w *Waiter, at time.Time) {
+	for _, q := range s.routes.queues {
+		if len(q.waiters) == 0 || q.Patient {
+			continue
+		}
+		first, isAsking := q.waiters[0], !s.asked.IsZero()
+		left := first.began.Add(first.MaxWait).Sub(s.clock(now))
+		switch {
+		case left <= 0 && !isAsking, s.routes.heldUntil(first).Sub(now) > max(left, 0):
+			return first, now
+		case !isAsking:
+			at = earlier(at, now.Add(left))
+		}
+	}
+	return nil, at
+}
+
 // ask waits for a permit. If the limiter fails, panics or ends the goroutine, that fails the
 // call of w alone.
 func (s *Scheduler) ask(ctx context.Context, w *Waiter) {
-	err, asked := errors.New("the limiter did not return"), time.Now()
+	err := errors.New("the limiter did not return")
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("the limiter panicked: %v", reason)
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		now := time.Now()
-		s.asking, s.granted = false, err == nil
-		for _, w := range s.routes.waiting { // the wait for a permit does not count
-			w.since = w.since.Add(min(now.Sub(asked), now.Sub(w.since)))
-		}
-		if err != nil && w.waits {
-			s.end(now, w, &LimiterError{err})
-		}
-		s.advance(now)
+		s.update(func(now time.Time) {
+			s.permits += now.Sub(s.asked)
+			s.asked, s.granted = time.Time{}, err == nil
+			if err != nil && w.queue != nil {
+				s.end(now, w, &LimiterError{err})
+			}
+		})
 	}()
 	err = s.limiter.Wait(ctx)
 }
 
-// advance lets requests go that may be sent now, ends the waits that are too long, or would be
-// because the route is held, and arranges for the next time. The wait for a permit is not too
-// long. The caller holds mu.
-func (s *Scheduler) advance(now time.Time) {
+// dispatch lets requests go that may be sent now, ends the waits that are too long, and arranges
+// for the next time. The caller holds mu.
+func (s *Scheduler) dispatch(now time.Time) {
 	next, at := s.routes.Next(now)
 	for next != nil && (s.limiter == nil || s.granted) {
 		s.granted = false
@@ -159,26 +178,18 @@ func (s *Scheduler) advance(now time.Time) {
 		s.end(now, next, nil)
 		next, at = s.routes.Next(now)
 	}
-	if next != nil && !s.asking {
-		s.asking = true
+	if next != nil && s.asked.IsZero() {
+		s.asked = now
 		go s.ask(next.ctx, next)
 	}
-	for _, w := range slices.Clone(s.routes.waiting) {
-		deadline := w.deadline()
-		if isLate := !now.Before(deadline); isLate && !s.asking || s.routes.heldUntil(w).After(later(now, deadline)) {
-			s.end(now, w, s.routes.expired(now, w))
-		} else if !isLate {
-			at = earlier(at, deadline)
-		}
+	late, deadline := s.late(now)
+	for ; late != nil; late, deadline = s.late(now) {
+		s.end(now, late, s.routes.expired(now, late))
 	}
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	if at.After(now) {
-		s.timer = time.AfterFunc(at.Sub(now), func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.advance(time.Now())
-		})
+	if at = earlier(at, deadline); at.After(now) {
+		s.timer = time.AfterFunc(at.Sub(now), func() { s.update(func(time.Time) {}) })
 	}
 }

@@ -50,13 +50,13 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 						}
 						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
 						outcome := []Outcome{Unclear, Accepted, Refused}[service.IntN(3)]
-						g.Leave(waiter, outcome, holds(time.Duration(service.Int64N(2))*time.Second))
+						g.Report(waiter, outcome, holds(time.Duration(service.Int64N(2))*time.Second))
 					}
 				})
 			}
 			group.Wait()
-			if s := g.State(); s.Waiting != 0 || g.asking {
-				t.Errorf("%d wait, one waits for the limiter: %v", s.Waiting, g.asking)
+			if s := g.State(); s.Waiting != 0 || !g.asked.IsZero() {
+				t.Errorf("%d wait, one waits for the limiter: %v", s.Waiting, !g.asked.IsZero())
 			}
 		})
 	})
@@ -67,10 +67,10 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 		for range 500 { // either end of the wait may come first
 			g := NewScheduler(nil)
 			first, _ := enter(t.Context(), g, Read, time.Hour)
-			g.Leave(first, Refused, holds(time.Second))
+			g.Report(first, Refused, holds(time.Second))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if waiter, err := enter(ctx, g, Read, time.Hour); err == nil {
-				g.Leave(waiter, Accepted, Hold{})
+				g.Report(waiter, Accepted, Hold{})
 			}
 			if cancel(); g.routes.common.backoff != nil && !g.routes.common.backoff.probe.IsZero() {
 				t.Fatal("a probe is in flight")
@@ -81,9 +81,8 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 
 // enter waits for a turn, at most for so long; zero is as long as the context.
 func enter(ctx context.Context, g *Scheduler, priority Priority, most time.Duration) (*Waiter, error) {
-	t := NewWaiter(priority, "GET /")
-	t.MaxWait, t.Patient = most, most == 0
-	return &t, g.Enter(ctx, &t, nil)
+	w := &Waiter{Kind: Kind{"GET /", priority, most == 0, most}}
+	return w, g.Enter(ctx, w, func() {})
 }
 
 // remote is a limiter that grants everything, a while later.
@@ -112,7 +111,7 @@ func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 					}
 					sent.Add(1)
 					time.Sleep(20 * time.Millisecond)
-					g.Leave(waiter, Accepted, Hold{})
+					g.Report(waiter, Accepted, Hold{})
 				}
 			})
 		}
@@ -151,21 +150,20 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 					g.routes.common.limit = &curve{epoch: time.Now(), max: 1 / beta, k: 1e6}
 				}
 				first, _ := enter(ctx, g, Read, time.Hour)
-				g.Leave(first, test.outcome, test.hold)
+				g.Report(first, test.outcome, test.hold)
 				for range test.others {
 					group.Go(func() {
 						if w, err := enter(ctx, g, Read, time.Hour); err == nil {
-							g.Leave(w, Accepted, Hold{})
+							g.Report(w, Accepted, Hold{})
 						}
 					})
 				}
 				synctest.Wait()
-				w, began := NewWaiter(Read, "GET /"), time.Now()
-				w.MaxWait = maxWait
-				err := g.Enter(ctx, &w, nil)
+				w, began := Waiter{Kind: Kind{"GET /", Read, false, maxWait}}, time.Now()
+				err := g.Enter(ctx, &w, func() {})
 				for err == nil && test.outcome != Accepted {
-					g.Leave(&w, test.outcome, test.hold)
-					err = g.Enter(ctx, &w, nil)
+					g.Report(&w, test.outcome, test.hold)
+					err = g.Enter(ctx, &w, func() {})
 				}
 				expired, ok := errors.AsType[*ExpiredError](err)
 				if took := time.Since(began); !ok || *expired != test.want || took != test.took {
@@ -181,11 +179,40 @@ func TestAWaitIsReportedEveryFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, late := NewScheduler(nil), 0
 		first, _ := enter(t.Context(), g, Walk, 0)
-		g.Leave(first, Refused, holds(59*time.Second))
-		w := NewWaiter(Walk, "GET /")
-		w.Patient = true
+		g.Report(first, Refused, holds(59*time.Second))
+		w := Waiter{Kind: Kind{"GET /", Walk, true, 0}}
 		if err := g.Enter(t.Context(), &w, func() { late++ }); err != nil || late != 11 {
 			t.Errorf("%d times in 59 seconds, %v", late, err)
 		}
+	})
+}
+
+// TestAnArrivalLooksAtTheFirstInLineAlone, and so do calls whose contexts end, and a response: a
+// look at any other of 20,000 that wait panics.
+func TestAnArrivalLooksAtTheFirstInLineAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewScheduler(nil)
+		refused, _ := enter(t.Context(), g, Read, time.Hour)
+		g.Report(refused, Refused, holds(time.Minute))
+		var first, others sync.WaitGroup
+		first.Go(func() { _, _ = enter(t.Context(), g, Read, time.Hour) })
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 20_000 {
+			others.Go(func() { _, _ = enter(ctx, g, Read, time.Hour) })
+		}
+		synctest.Wait()
+		for _, w := range g.routes.queues[0].waiters[1:] {
+			w.route = nil
+		}
+		others.Go(func() { _, _ = enter(ctx, g, Read, time.Hour) })
+		synctest.Wait()
+		g.Report(refused, Refused, holds(time.Minute))
+		cancel()
+		others.Wait()
+		if s := g.State(); s.Waiting != 1 {
+			t.Errorf("%d wait", s.Waiting)
+		}
+		first.Wait()
 	})
 }

@@ -215,10 +215,9 @@ func (w *world) crawl(svc *service, workers int) *caller {
 
 // call makes one attempt, and calls done with the time at which it was sent.
 func (c *caller) call(priority Priority, route string, done func(sent time.Time)) {
-	t := NewWaiter(priority, route)
-	t.Patient = priority == Walk
-	c.calls[&t] = done
-	c.pace.Join(&t)
+	t := &Waiter{Kind: Kind{route, priority, priority == Walk, 0}}
+	c.calls[t] = done
+	c.pace.Join(c.now, t)
 	c.pump()
 }
 
@@ -234,9 +233,9 @@ func (c *caller) pump() {
 		}
 		sent := c.now
 		c.pace.Send(sent, t)
-		c.respond(c.world, t.routeName, func(outcome Outcome, retryAfter time.Duration) {
+		c.respond(c.world, t.Route, func(outcome Outcome, retryAfter time.Duration) {
 			if outcome == Accepted {
-				c.accepted[t.routeName]++
+				c.accepted[t.Route]++
 			}
 			c.pace.Report(c.now, t, outcome, holds(retryAfter))
 			done := c.calls[t]
