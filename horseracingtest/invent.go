@@ -135,8 +135,8 @@ func (w *world) inventPast(tier horseracing.TierID, races, ties int, firstID hor
 		if i%ties == 0 {
 			at = at.Add(-time.Duration(between(d, 1, 2*pace)) * time.Millisecond)
 		}
-		if oneIn(d, 200) { // and on some there is no race
-			at = at.Add(-time.Duration(between(d, 24, 20*24)) * time.Hour)
+		if oneIn(d, 200) { // and on some there is none for hours; a day without any would look as if it was missed
+			at = at.Add(-time.Duration(between(d, 2, 20)) * time.Hour)
 		}
 		r := &race{Race: inventRace(d), tier: tier, isFinished: true, isListed: true}
 		r.MainRaceID, r.Tier = firstID+horseracing.RaceID(races-1-i), tierNames[tier]

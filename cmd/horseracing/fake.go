@@ -22,6 +22,7 @@ type fakeOptions struct {
 	addr, history string
 	seed          uint64
 	races         int
+	perHour       int
 	latency       time.Duration
 	limits        []horseracingtest.RequestLimit
 	faults        []horseracingtest.Fault
@@ -37,6 +38,7 @@ func (p *program) fakeCommand() *cobra.Command {
 	flags.StringVar(&o.history, "history", "", "run the finished races in this `FILE` again, one JSON line each, as the command results prints them")
 	flags.Uint64Var(&o.seed, "seed", 1, "the same `SEED` gives the same horses, races and keys")
 	flags.IntVar(&o.races, "races", 2000, "how many finished `RACES` there are before the start, at most 20000")
+	flags.IntVar(&o.perHour, "per-hour", 12, "how many `RACES` open in an hour, at most 3600")
 	flags.DurationVar(&o.latency, "latency", 0, "let every response wait this `TIME`, like 20ms")
 	flags.Func("limit", "refuse requests beyond this `LIMIT` with status 429: 50/s, 600/m, 60/10s, 50/s:burst=10, inflight=4; can be repeated", func(text string) error {
 		limit, err := parseLimit(text)
@@ -48,6 +50,7 @@ func (p *program) fakeCommand() *cobra.Command {
 		return err
 	})
 	c.MarkFlagsMutuallyExclusive("history", "races")
+	c.MarkFlagsMutuallyExclusive("history", "per-hour")
 	return c
 }
 
@@ -71,7 +74,7 @@ func (p *program) serveFake(ctx context.Context, o *fakeOptions) error {
 func (o *fakeOptions) start(p *program) (*horseracingtest.Server, error) {
 	opts := []horseracingtest.Option{
 		horseracingtest.WithAddr(o.addr), horseracingtest.WithSeed(o.seed), horseracingtest.WithHistory(o.races),
-		horseracingtest.WithLatency(o.latency), horseracingtest.WithRequestLimit(o.limits...),
+		horseracingtest.WithSchedule(o.perHour), horseracingtest.WithLatency(o.latency), horseracingtest.WithRequestLimit(o.limits...),
 	}
 	ahead := time.Duration(0) // of this computer's clock
 	if o.history != "" {

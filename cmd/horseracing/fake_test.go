@@ -56,6 +56,8 @@ func TestTheFakeRefusesAndFailsAsItsFlagsDemand(t *testing.T) {
 	t.Parallel()
 	_, limited := startFake(t, "--limit", "1/h:burst=1", "--limit", "inflight=4")
 	_, failing := startFake(t, "--fail", "100%")
+	_, still := startFake(t, "--per-hour", "0")
+	expect(t, still, result{}, "open")
 	expect(t, limited, result{stdout: "daily"}, "catalogue")
 	expect(t, limited, result{status: 5, stderr: "429"}, "catalogue")
 	expect(t, failing, result{status: 7, stderr: "unknown"}, "call", "POST", "/api/v1/races/register", "{}", "--yes")
