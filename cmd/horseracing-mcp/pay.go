@@ -115,7 +115,7 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in regi
 	if s.confirm {
 		rest := s.remainder(fee)
 		words := fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then %s tokens are left today",
-			amountOf(fee).Tokens, p.Horse, seen.Horse.Name, p.Race, seen.Race.Info.Name, seen.Race.Tier, instant(seen.Race.StartTime.Time), rest.LeftToday.Tokens)
+			amountOf(fee).Tokens, p.Horse, words(seen.Horse.Name), p.Race, words(seen.Race.Info.Name), words(seen.Race.Tier), instant(seen.Race.StartTime.Time), rest.LeftToday.Tokens)
 		if rest.Left != nil {
 			words += " and " + rest.Left.Tokens + " in all"
 		}

@@ -99,8 +99,7 @@ func (p *program) abandon(r signals.Received) int {
 	if !p.isPaying.Load() {
 		return r.Status()
 	}
-	p.say("it ended before the outcome of the registration was printed, so the fee may be paid: run the same command again to find out")
-	return outcomeOpen.status
+	return p.exit(context.Background(), fmt.Errorf("%w, so the fee may be paid: run the same command again to find out", horseracing.ErrOutcomeUnknown))
 }
 
 // refusesKey reports whether the service refuses the key, rather than so many requests.
