@@ -213,7 +213,7 @@ func entryOf(e *ledger.Entry) entryView {
 		v.State = ledger.Unknown
 	}
 	if e.Note != "" {
-		v.Note = fmt.Sprintf("recorded: %.600q", withTools.Replace(e.Note))
+		v.Note = fmt.Sprintf("recorded: %.600q", e.Note)
 	}
 	return v
 }

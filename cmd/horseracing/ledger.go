@@ -26,7 +26,7 @@ func (p *program) ledgerCommand() *cobra.Command {
 		if err := o.check(c.Flags()); err != nil {
 			return err
 		}
-		entries, err := readLedger(args[0]) // before a change, so that a wrong name creates nothing
+		entries, err := ledger.Read(args[0]) // before a change, so that a wrong name creates nothing
 		switch {
 		case err != nil:
 			return err
@@ -75,17 +75,8 @@ func changeLedger(ctx context.Context, p *program, s *service, path string, o le
 	} else {
 		err = l.Decide(horseracing.HorseNumber(o.horse), horseracing.RaceID(o.race), ledger.State(o.decide), o.note)
 	}
-	entries, failed := readLedger(path)
+	entries, failed := ledger.Read(path)
 	return printList(p, entryLayout, entries, errors.Join(err, failed))
-}
-
-// readLedger returns the entries of a file, whose notes say what to type.
-func readLedger(path string) ([]ledger.Entry, error) {
-	entries, err := ledger.Read(path)
-	for i := range entries {
-		entries[i].Note = withFlags.Replace(entries[i].Note)
-	}
-	return entries, err
 }
 
 var entryLayout = layout[ledger.Entry]{

@@ -83,7 +83,6 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if entry.State == "" { // nothing is in the ledger
 		return err
 	}
-	entry.Note = withFlags.Replace(entry.Note)
 	if !p.printsJSON() { // a table would cut the note off
 		if err == nil && entry.Note != "" {
 			p.say(entry.Note)
