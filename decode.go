@@ -21,7 +21,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
-	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -93,7 +92,7 @@ type readError struct {
 
 // decodeError returns the error of a response as a whole.
 func (r *response) decodeError(e *readError) *DecodeError {
-	return &DecodeError{Method: r.info.Method, Route: r.info.Route, ID: r.info.ID, Field: r.keys.Text(e.field), Err: r.keys.Error(e.err)}
+	return &DecodeError{Method: r.info.Method, Route: r.info.Route, ID: r.info.ID, Field: r.keys.Visible(e.field), Err: r.keys.Error(e.err)}
 }
 
 // entryError returns the error of one entry of a list, by its index and its JSON.
@@ -145,7 +144,7 @@ func newReadError(err error) *readError {
 type memberReader struct {
 	decoding json.Options // of an object as a whole: if drift is wanted, an unknown member does not fit
 	prefix   string       // of the paths in drift
-	drift    []Drift      // what was found, without its route
+	drift    []Drift      // what was found, without its route; each path is a JSON pointer yet
 	err      *readError   // the first error of the object
 }
 
@@ -185,7 +184,7 @@ func (m *memberReader) value(text jsontext.Value, out reflect.Value, pointer str
 			if field, ok := fieldOf(out.Type(), name); ok {
 				m.value(members[name], out.FieldByIndex(field.Index), pointer+"/"+name, field.Tag.Get("decode") == "strict")
 			} else {
-				m.note(DriftUnknownField, pointer+"/"+name)
+				m.note(DriftUnknownField, string(jsontext.Pointer(pointer).AppendToken(name)))
 			}
 		}
 	case kind == jsontext.KindBeginArray && out.Kind() == reflect.Slice && hasFields(out.Type().Elem()):
@@ -304,10 +303,13 @@ var knownMembers = json.JoinOptions(lenientUTF8, json.RejectUnknownMembers(true)
 
 var indexes = regexp.MustCompile(`/\d+(/|$)`)
 
+// withDots turns a JSON pointer into the path of a Drift.
+var withDots = strings.NewReplacer("/", ".", "~1", "/", "~0", "~")
+
 // note notes the drift of the member at a JSON pointer.
 func (m *memberReader) note(kind DriftKind, pointer string) {
 	path := indexes.ReplaceAllString(pointer, "[]$1")
-	found := Drift{Path: m.prefix + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."), Kind: kind}
+	found := Drift{Path: m.prefix + strings.TrimPrefix(path, "/"), Kind: kind}
 	if len(m.drift) < maxDrift && !slices.Contains(m.drift, found) {
 		m.drift = append(m.drift, found)
 	}
@@ -316,7 +318,7 @@ func (m *memberReader) note(kind DriftKind, pointer string) {
 // report passes what was not reported before to the handler.
 func (d *drifts) report(ctx context.Context, r *response, drift []Drift) {
 	for _, found := range drift {
-		found.Route, found.Path = r.info.Route, clip(r.keys.Text(redact.Visible(found.Path)), 200)
+		found.Route, found.Path = r.info.Route, clip(withDots.Replace(r.keys.Visible(found.Path)), 200)
 		d.mu.Lock()
 		isNew := !d.seen[found] && len(d.seen) < maxDriftSeen
 		if isNew {

@@ -232,6 +232,7 @@ func TestDriftIsWhatTheTypesLack(t *testing.T) {
 	}{
 		{"Races.Open", `"tier"`, `"weather":{"wind":[1,{"x":"}]\""}]},"tier"`, []string{"[].weather"}},
 		{"Races.Open", `"turf"`, `"grip":1,"turf"`, []string{"[].info.grip"}},
+		{"Races.Open", `"turf"`, `"a/b~1":1,"turf"`, []string{"[].info.a/b~1"}},
 		{"Races.Results", `"lane"`, `"jockey":null,"lane"`, []string{"[].participants[].jockey"}},
 		{"Races.Open", `"entry_fee": `, `"odd":1,"entry_fee":{},"x":`, []string{"[].odd", "[].x"}}, // of an unreadable entry, too
 		{"Races.Open", `"tier"`, `"a":1,"a":2,"tier"`, []string{"[].a"}},

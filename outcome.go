@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
@@ -40,7 +39,7 @@ func (r *response) expiredError(expired *pace.ExpiredError) *APIError {
 	e := r.newAPIError(expired.Status)
 	e.Message, e.RetryAfter, e.Header = expired.Error(), expired.For, http.Header{}
 	if r.err != nil {
-		e.Message = clip(r.keys.Text(redact.Visible(e.Message+", after: "+r.err.Error())), maxErrorMessage)
+		e.Message = clip(r.keys.Visible(e.Message+", after: "+r.err.Error()), maxErrorMessage)
 	} else if 0 < expired.For && expired.For <= time.Hour { // the same instant, and so the same text, until then
 		e.Message += " until " + time.Now().Add(expired.For).UTC().Round(time.Second).Format(time.RFC3339)
 	}
@@ -58,7 +57,7 @@ func (r *response) notFound() *APIError {
 // notRequested returns the error of a successful response that contains something else
 // than the entry that was requested.
 func (r *response) notRequested(found string) *DecodeError {
-	return r.decodeError(&readError{err: fmt.Errorf("it contains %s, which was not requested", clip(redact.Visible(found), 200))})
+	return r.decodeError(&readError{err: fmt.Errorf("it contains %s, which was not requested", clip(r.keys.Visible(found), 200))})
 }
 
 // apiError returns the last response as an error.
@@ -69,14 +68,14 @@ func (r *response) apiError() *APIError {
 	words, _ := errorWords(r.body)
 	switch {
 	case isRedirect(r.status):
-		e.Message = "to " + clip(r.keys.Text(redact.Visible(r.redirectOrigin())), 200)
+		e.Message = "to " + clip(r.keys.Visible(r.redirectOrigin()), 200)
 	case words != "":
-		e.Message = clip(r.keys.Text(redact.Visible(words)), maxErrorMessage)
+		e.Message = clip(r.keys.Visible(words), maxErrorMessage)
 	case e.isPage:
 		e.Message = "an HTML page"
 	default:
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		e.Message = clip(redact.Visible(line), 200)
+		e.Message = clip(r.keys.Visible(line), 200)
 	}
 	return e
 }

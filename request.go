@@ -115,7 +115,7 @@ func newRequest(ctx context.Context, b *backend, op operation, config *callConfi
 		id, path = r.keys.Text(op.idText()), route.Fill(path, url.PathEscape(op.idText()))
 	}
 	if unencodable != nil {
-		return request{}, r.op.invalid(errors.New("the body cannot be encoded: " + clip(r.keys.Text(unencodable.Error()), maxErrorMessage)))
+		return request{}, r.op.invalid(errors.New("the body cannot be encoded: " + clip(r.keys.Visible(unencodable.Error()), maxErrorMessage)))
 	}
 	r.info = CallInfo{Method: op.method, Route: r.op.route, ID: id, Attempt: 1}
 	switch {

@@ -3,6 +3,7 @@ package keys_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,15 +14,18 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
+	"unicode/utf16"
 
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/ledger"
 )
 
 func TestNoValueShowsAKey(t *testing.T) {
@@ -60,6 +64,34 @@ func echo() string {
 	return string(body)
 }
 
+// disguises write a key into JSON so that a reader still sees it.
+var disguises = map[string]func(key string) string{
+	"as it is": jsonText,
+	"escaped throughout": func(key string) string {
+		return double.Escaped(`\u%04X`, key[:len(key)-3]) + jsonText(key[len(key)-3:])
+	},
+	"escaped as in small URLs":  func(key string) string { return double.Escaped("%%%02x", key) },
+	"with a NUL":                through("\x00"),
+	"with an ESC":               through("\x1b"),
+	"with a soft hyphen":        through("\u00ad"),
+	"with no width":             through("\u200b"),
+	"with a change of the side": through("\u202e"),
+	"with an odd space":         through("\u00a0"),
+	"with an escaped character": through(`\u200B`),
+}
+
+func through(hidden string) func(string) string {
+	return func(key string) string { return jsonText(key[:8]) + hidden + jsonText(key[8:]) }
+}
+
+func inUTF16(text string) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune(text)) {
+		out = binary.LittleEndian.AppendUint16(out, unit)
+	}
+	return string(out)
+}
+
 // Every kind of error, from a service that repeats the keys wherever it can.
 func TestNoErrorShowsAKey(t *testing.T) {
 	t.Parallel()
@@ -81,6 +113,13 @@ func TestNoErrorShowsAKey(t *testing.T) {
 		"a cut response": double.Stream(200, 4000, func() (r io.Reader) {
 			return iotest.ErrReader(errors.New("after " + double.AppKey + ": reset"))
 		}),
+	}
+	for name, disguise := range disguises {
+		app, user := disguise(double.AppKey), disguise(double.UserKey)
+		steps[name] = double.Respond(403, `{"message":"no key `+app+`, `+user+`"}`, "X-Echo: "+app, "X-Echo: "+user)
+		steps[name+", as words"] = double.Respond(401, "no key "+app+", "+user, "Location: /"+app)
+		steps[name+", in a wrong shape"] = double.Respond(200, `[{"race":{"x`+app+`":1},"number":"`+user+`"}]`)
+		steps[name+", in UTF-16"] = double.Respond(409, inUTF16(`{"message":"no key `+app+`, `+user+`"}`))
 	}
 	for _, status := range []int{307, 403, 404, 429, 503} {
 		steps[fmt.Sprint(status)] = echoing(status, echo())
@@ -130,6 +169,30 @@ func TestNoErrorShowsAKey(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The names of members and the notes of a ledger are made of what the service sends.
+func TestNoDriftAndNoNoteShowsAKey(t *testing.T) {
+	for name, disguise := range disguises {
+		app, user := disguise(double.AppKey), disguise(double.UserKey)
+		var texts []string
+		collect := horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { texts = append(texts, d.Path) })
+		c := double.Play(double.Respond(200, `[{"main_race_id":1,"`+app+`":1,"info":{"x`+user+`":2}}]`)).Client(t, collect, horseracing.WithUserKeys(double.UserKey))
+		if _, err := c.Races.Open(t.Context()); err == nil && len(texts) != 2 { // JSON has no control characters
+			t.Errorf("%s: %q", name, texts)
+		}
+		refusing := double.Play(double.Respond(403, `{"message":"no key `+app+`, `+user+`"}`)).Client(t)
+		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), refusing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, _ := l.Register(t.Context(), double.Entry, horseracing.NewBigInt(1))
+		for _, text := range append(texts, entry.Note) {
+			if double.MustNotShowKeys(t, name, text); !strings.Contains(text, "[redacted]") {
+				t.Errorf("%s: nothing is redacted in %q", name, text)
+			}
+		}
 	}
 }
 

@@ -1,20 +1,17 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key is found as it is, without the white space and quotes around it, and escaped as in
-// JSON, in a JSON pointer or in a URL. A key of fewer than eight bytes is not looked for
-// inside words.
+// A key is found without the white space and quotes around it, each of its characters as it is
+// or escaped as in JSON, in a JSON pointer or in a URL, and with characters that do not show
+// between them. A key of fewer than eight bytes is not looked for inside words.
 package redact
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,8 +20,8 @@ import (
 // Placeholder replaces a key.
 const Placeholder = "[redacted]"
 
-// Keys returns the texts to redact, the longest first. It is a function because
-// fmt and log packages can print any field, even an unexported one, but no closure.
+// Keys returns the keys to redact. It is a function because fmt and log packages can print any
+// field, even an unexported one, but no closure.
 type Keys func() []string
 
 // New returns the given keys without the empty ones.
@@ -32,87 +29,128 @@ func New(keys ...string) Keys { return Keys(func() []string { return nil }).And(
 
 // isSurrounding reports whether a character may be read together with a key, so that a
 // service drops it.
-func isSurrounding(r rune) bool {
-	return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) || strings.ContainsRune("\"'`", r)
-}
+func isSurrounding(r rune) bool { return shown(r) != r || strings.ContainsRune(" \"'`", r) }
 
 // And returns k with more keys. Empty ones are ignored.
 func (k Keys) And(more ...string) Keys {
 	all := slices.Clone(k())
 	for _, key := range more {
-		for _, key := range []string{key, strings.TrimFunc(key, isSurrounding)} {
-			quoted, _ := json.Marshal(key) // a string can always be encoded
-			forHTML := string(quoted[1 : len(quoted)-1])
-			ascii := strconv.QuoteToASCII(key)
-			for _, inJSON := range []string{forHTML, notForHTML.Replace(forHTML), ascii[1 : len(ascii)-1]} {
-				all = append(all, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)) // JSON allows both
-			}
-			all = append(all, key, Visible(key), url.QueryEscape(key), url.PathEscape(key), inPointer.Replace(key))
+		if key = cmp.Or(strings.TrimFunc(key, isSurrounding), key); utf8.ValidString(key) {
+			key = Visible(key)
 		}
+		all = append(all, key)
 	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	all = slices.Compact(all)
-	if last := len(all) - 1; last >= 0 && all[last] == "" {
-		all = all[:last]
-	}
+	all = slices.DeleteFunc(all, func(key string) bool { return key == "" })
 	return func() []string { return all }
 }
 
-// inPointer escapes a key as a JSON pointer to a member of that name does.
-var inPointer = strings.NewReplacer("~", "~0", "/", "~1")
+// Text returns text with the keys replaced, and everything else as it is.
+func (k Keys) Text(text string) string { return k.replace(text, false) }
 
-// notForHTML undoes what only some encoders of JSON escape.
-var notForHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+// Visible returns what [Visible] makes of a text, without keys.
+func (k Keys) Visible(text string) string { return Visible(k.Text(text)) }
 
-// Text returns text with the keys replaced.
-func (k Keys) Text(text string) string {
+// Truncated returns Text of a text that was cut. A key at its end, or the beginning of one, is
+// left out.
+func (k Keys) Truncated(text string) string {
+	return strings.TrimSuffix(k.replace(text, true), Placeholder)
+}
+
+func (k Keys) replace(text string, isCut bool) string {
+	var found [][2]int
 	for _, key := range k() {
-		if len(key) >= minInWord {
-			text = strings.ReplaceAll(text, key, Placeholder)
-		} else {
-			text = replaceWord(text, key)
+		for _, first := range []byte{key[0], '\\', '%', '~'} {
+			found = append(found, find(text, key, first, isCut)...)
 		}
 	}
-	return text
+	slices.SortFunc(found, func(a, b [2]int) int { return a[0] - b[0] })
+	var out strings.Builder
+	written := 0
+	for _, f := range found { // they may overlap
+		if written <= f[0] {
+			out.WriteString(text[written:f[0]] + Placeholder)
+		}
+		written = max(written, f[1])
+	}
+	return out.String() + text[written:]
+}
+
+// find returns where a key begins and ends whose first character is written with that byte first.
+func find(text, key string, first byte, isCut bool) (found [][2]int) {
+	for at := 0; ; at++ {
+		next := strings.IndexByte(text[at:], first)
+		if next < 0 {
+			return found
+		}
+		if at += next; isOther(text[at:], key) {
+			continue
+		}
+		if end := match(key, text, at, isCut); end > 0 {
+			found = append(found, [2]int{at, end})
+		}
+	}
 }
 
 // minInWord is the length, in bytes, from which on a key is found inside a word. A shorter
 // one would be found in words that have nothing to do with it.
 const minInWord = 8
 
-// replaceWord replaces a key where it is neither preceded nor followed by a letter or a digit.
-func replaceWord(text, key string) string {
-	var out strings.Builder
-	written := 0
-	for at := 0; ; {
-		found := strings.Index(text[at:], key)
-		if found < 0 {
-			return out.String() + text[written:]
+// match returns where the key ends if it begins at that place of the text, or else 0. The end of
+// a text that was cut can be any part of a key.
+//
+// It reads the key character by character, and keeps all places of the text where the next one
+// may be. There can be several, because a backslash, for example, is itself or begins an escape.
+func match(key, text string, at int, isCut bool) int {
+	places, next := append(make([]int, 0, 4), at), make([]int, 0, 4)
+	for i, want := range key {
+		for n := 0; n < len(places); n++ {
+			rest := text[places[n]:]
+			plain, width := utf8.DecodeRuneInString(rest)
+			escape := unescape(rest)
+			if isCut && (!utf8.FullRuneInString(rest) || escape.length == 0 && mayBegin(rest)) {
+				return len(text)
+			}
+			for _, r := range [...]reading{{plain, width}, escape} {
+				place := places[n] + r.length
+				if r.length > 0 && shown(r.char) == want {
+					next = insert(next, place)
+				}
+				if i > 0 && shown(r.char) != r.char { // it does not show: the key may continue after it
+					places = insert(places, place)
+				}
+			}
 		}
-		at += found
-		before, _ := utf8.DecodeLastRuneInString(text[:at])
-		after, _ := utf8.DecodeRuneInString(text[at+len(key):])
-		if isInWord(before) || isInWord(after) {
-			at++
-			continue
+		if len(next) == 0 {
+			return 0
 		}
-		out.WriteString(text[written:at] + Placeholder)
-		at += len(key)
-		written = at
+		places, next = next, places[:0]
 	}
+	end := places[len(places)-1]
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	after, _ := utf8.DecodeRuneInString(text[end:])
+	if len(key) < minInWord && (isInWord(before) || isInWord(after)) {
+		return 0
+	}
+	return end
+}
+
+// isOther reports, at a glance, that another character than the key's second follows its first.
+func isOther(text, key string) bool {
+	return len(text) > 1 && len(key) > 1 && text[0] == key[0] && text[1] != key[1] && isPlain(text[0]) && isPlain(text[1])
+}
+
+// isPlain reports whether a byte is a character that shows and begins no escape.
+func isPlain(b byte) bool { return ' ' <= b && b < '~' && b != '\\' && b != '%' && b != '+' }
+
+// insert adds a place to sorted ones.
+func insert(places []int, place int) []int {
+	if i, found := slices.BinarySearch(places, place); !found {
+		places = slices.Insert(places, i, place)
+	}
+	return places
 }
 
 func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// Truncated returns Text of a text that was cut. Its end may be the beginning of a key, so
-// as much as a key is long is left out.
-func (k Keys) Truncated(text string) string {
-	text = k.Text(text)
-	if keys := k(); len(keys) > 0 {
-		text = text[:max(0, len(text)-len(keys[0]))] // the longest
-	}
-	return text
-}
 
 // Header returns a copy of the header with the keys redacted.
 func (k Keys) Header(h http.Header) http.Header {
@@ -133,7 +171,7 @@ func (k Keys) Error(err error) error {
 	if !k.in(err) {
 		return err
 	}
-	return &redactedError{text: k.Text(err.Error()), is: func(target error) bool { return errors.Is(err, target) }}
+	return &redactedError{text: k.Visible(err.Error()), is: func(target error) bool { return errors.Is(err, target) }}
 }
 
 // in reports whether an error or one that it wraps prints a key.

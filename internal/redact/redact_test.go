@@ -5,31 +5,175 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 const key = "app-Key/91+d7=e4"
 
-func TestKeyIsReplacedInEachOfItsForms(t *testing.T) {
-	const hard = `us"er/key~%41<é>&+=`
-	for name, text := range map[string]string{
-		"as it is":         hard,
-		"in JSON":          `us\"er/key~%41<é>&+=`,
-		"in JSON for HTML": `us\"er/key~%41\u003cé\u003e\u0026+=`,
-		"in JSON of PHP":   `us\"er\/key~%41<\u00e9>&+=`,
-		"in ASCII JSON":    `us\"er/key~%41<\u00e9>&+=`,
-		"in a query":       url.QueryEscape(hard),
-		"in a path":        url.PathEscape(hard),
-		"in a pointer":     `us"er~1key~0%41<é>&+=`,
+// encoders are how programs write a text: which characters they escape, and how. What begins
+// with ^ are the characters that they do not escape.
+var encoders = map[string]struct {
+	escaped string
+	escape  func(rune) string
+}{
+	"as it is":                             {"", nil},
+	"Go, encoding/json":                    {`"\<>&`, orShort(`"\`, "%04x")},
+	"Gson":                                 {`"\<>&='`, orShort(`"\`, "%04x")},
+	".NET, System.Text.Json":               {"^ !#$%()*,-./:;=?@[]^_{|}~" + alphanumeric, orShort(`\`, "%04X")},
+	"PHP, json_encode":                     {"^ !#$%&'()*+,-.:;<=>?@[]^_`{|}~" + alphanumeric, orShort(`"\/`, "%04x")},
+	"PHP, json_encode, JSON_HEX":           {`"\/<>&'`, orShort(`\/`, "%04X")},
+	"JavaScript, JSON.stringify":           {`"\`, orShort(`"\`, "%04x")},
+	"Python, json.dumps":                   {"^ !#$%&'()*+,-./:;<=>?@[]^_`{|}~" + alphanumeric, orShort(`"\`, "%04x")},
+	"Go, strconv.QuoteToASCII":             {"^ !#$%&'()*+,-./:;<=>?@[]^_`{|}~" + alphanumeric, func(r rune) string { q := strconv.QuoteToASCII(string(r)); return q[1 : len(q)-1] }},
+	"Go, url.QueryEscape":                  {"^-_.~" + alphanumeric, orPlus("%02X")},
+	"Go, url.PathEscape":                   {"^-_.~$&+=:@" + alphanumeric, percent("%02X")},
+	"JavaScript, encodeURIComponent":       {"^-_.!~*'()" + alphanumeric, percent("%02X")},
+	"JavaScript, URLSearchParams":          {"^-_.*" + alphanumeric, orPlus("%02X")},
+	"Python, urllib.parse.quote":           {"^-_.~/" + alphanumeric, percent("%02X")},
+	"PHP, urlencode":                       {"^-_." + alphanumeric, orPlus("%02X")},
+	".NET, HttpUtility.UrlEncode":          {"^-_.!*()" + alphanumeric, orPlus("%02x")},
+	"a pointer of JSON":                    {"~/", func(r rune) string { return map[rune]string{'~': "~0", '/': "~1"}[r] }},
+	"any JSON, each character as a number": {"^", orShort("", "%04x")},
+}
+
+const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// orShort escapes as \u with that format of a number, and the characters of short with a
+// backslash before them.
+func orShort(short, format string) func(rune) string {
+	return func(r rune) (text string) {
+		if strings.ContainsRune(short, r) {
+			return `\` + string(r)
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			text += fmt.Sprintf(`\u`+format, unit)
+		}
+		return text
+	}
+}
+
+// percent escapes each byte as % with that format.
+func percent(format string) func(rune) string {
+	return func(r rune) (text string) {
+		for _, b := range []byte(string(r)) {
+			text += fmt.Sprintf("%%"+format, b)
+		}
+		return text
+	}
+}
+
+// orPlus is percent, but a space is a plus.
+func orPlus(format string) func(rune) string {
+	return func(r rune) string {
+		if r == ' ' {
+			return "+"
+		}
+		return percent(format)(r)
+	}
+}
+
+// encode writes a character as an encoder does.
+func encode(encoder string, r rune) string {
+	e := encoders[encoder]
+	plain, isList := strings.CutPrefix(e.escaped, "^")
+	if strings.ContainsRune(plain, r) != isList {
+		return e.escape(r)
+	}
+	return string(r)
+}
+
+var printableKeys = rapid.Custom(func(t *rapid.T) string {
+	hard := rapid.SampledFrom([]rune(`"\'/~%+=&<> !*()0159aAbBcCfFnNrRtTuUxXéß馬🏇`))
+	any := rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S)
+	return strings.TrimFunc(rapid.StringOfN(rapid.OneOf(hard, any), 8, 40, -1).Draw(t, "key"), isSurrounding)
+}).Filter(func(key string) bool {
+	return len(key) >= minInWord && Visible(key) == key && !strings.Contains(key, "·")
+})
+
+// Whichever program writes a key, even if each character is written by another one.
+func TestKeyIsReplacedHoweverItIsEncoded(t *testing.T) {
+	names := slices.Sorted(maps.Keys(encoders))
+	rapid.Check(t, func(t *rapid.T) {
+		key := printableKeys.Draw(t, "key")
+		keys := New("another-key", key)
+		var mixed strings.Builder
+		for _, r := range key {
+			mixed.WriteString(encode(rapid.SampledFrom(names).Draw(t, "encoder"), r))
+		}
+		texts := map[string]string{"mixed": mixed.String()}
+		for name := range encoders {
+			for _, r := range key {
+				texts[name] += encode(name, r)
+			}
+		}
+		for name, text := range texts {
+			if got := keys.Text("·" + text + "·"); got != "·"+Placeholder+"·" {
+				t.Errorf("%s: %q of %q became %q", name, text, key, got)
+			}
+		}
+	})
+}
+
+// What does not show is not enough to hide a key, and stays elsewhere.
+func TestKeyIsFoundThroughWhatDoesNotShow(t *testing.T) {
+	hidden := []string{"\x00", "\x1b", "\u00ad", "\u200b", "\u202e", "\U000e0041", "\ufe0f", "\u00a0", "\u2028", "\r\n", `\u00ad`, `\u200B`, `\n`, "%E2%80%8B", "%0a"}
+	rapid.Check(t, func(t *rapid.T) {
+		key := printableKeys.Draw(t, "key")
+		encoder, h := rapid.SampledFrom(slices.Sorted(maps.Keys(encoders))).Draw(t, "encoder"), rapid.SampledFrom(hidden).Draw(t, "hidden")
+		var text strings.Builder
+		for i, r := range key {
+			if i > 0 {
+				text.WriteString(strings.Repeat(h, rapid.IntRange(0, 2).Draw(t, "times")))
+			}
+			text.WriteString(encode(encoder, r))
+		}
+		if got, around := New(key).Text("·"+h+"·"+text.String()+"·"+h), "·"+h+"·"; got != around+Placeholder+"·"+h {
+			t.Errorf("%q of %q became %q", text.String(), key, got)
+		}
+	})
+	for text, want := range map[string]string{
+		"app-Key/91\u00a0+d7=e4 of a\u00a0horse\u00ad": "[redacted] of a horse",
+		"app-Key/91\\u00\u200b2bd7=e4\n":               "[redacted] ",
+		"\xff" + key:                                   "\ufffd[redacted]",
 	} {
-		if got := New(key, hard).Text("in a word" + text + "7"); got != "in a word"+Placeholder+"7" {
-			t.Errorf("%s: %q became %q", name, text, got)
+		if got := New(key).Visible(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Texts that begin a key again and again take time in proportion to their length.
+func TestHostileTextIsReadInLinearTime(t *testing.T) {
+	for name, test := range map[string]struct{ key, text string }{
+		"beginnings":     {strings.Repeat("a", 64) + "b", "a"},
+		"backslashes":    {strings.Repeat(`\`, 12) + "b", `\`},
+		"percent":        {"%%%%%%%%%%%b", "%25"},
+		"hidden":         {key, "\u200b"},
+		"hidden escapes": {`\\\\\\key`, `\u200b`},
+		"odd spaces":     {"a          b", "\u00a0"},
+		"surrogates":     {"🏇🏇🏇🏇b", `\ud83c`},
+		"plus":           {"a + + + + b", "+"},
+	} {
+		began := time.Now()
+		text := test.key[:len(test.key)-1] + strings.Repeat(test.text, 1<<15)
+		if got := New(test.key).Text(text) + New(test.key).Truncated(text); strings.Contains(got, Placeholder) {
+			t.Errorf("%s: a key was found", name)
+		}
+		if took := time.Since(began); took > 30*time.Second { // far less than a second, unless it grows with the square
+			t.Errorf("%s: it took %v", name, took)
 		}
 	}
 }
@@ -177,4 +321,14 @@ func FuzzRedaction(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkPageWithoutAKey looks for two keys in a page of 8 MiB.
+func BenchmarkPageWithoutAKey(b *testing.B) {
+	entry := `{"main_race_id":880217,"entry_fee":25000000000000000000,"info":{"name":"Prix d'Été \"Ascot\""},"final_order":[0,3,1,2]},`
+	keys, text := New(key, "7a5e8d3b-77c1"), strings.Repeat(entry, 8<<20/len(entry))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		keys.Text(text)
+	}
 }
