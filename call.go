@@ -51,14 +51,13 @@ func (b *backend) do(ctx context.Context, op operation, into decoder, opts []Cal
 	if b == nil {
 		return errNotMade
 	}
-	x := exchange{backend: b, ctx: ctx, into: into}
+	x := exchange{backend: b, ctx: ctx, into: into, config: callConfig{retry: b.retry}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&x.config)
 		}
 	}
-	x.config.retry = x.config.retry.withDefaults(b.retry)
-	if x.request, err = newRequest(ctx, b, op, &x.config); err == nil {
+	if x.request, err = newRequest(ctx, b, &op, &x.config); err == nil {
 		x.last.request = &x.request
 		x.run()
 		err = conclude(&x.last, x.stopped)
@@ -78,9 +77,6 @@ type attempt struct {
 	isCut  bool  // the body of an error status was longer
 	err    error // why there is no response, or why a successful one cannot be used
 }
-
-// isFailure reports whether the attempt found a response with an error status.
-func (a *attempt) isFailure() bool { return a.status != 0 && a.status/100 != 2 }
 
 // response is an attempt with the request that it sent. Decoders and errors are made from it.
 type response struct {
@@ -108,6 +104,7 @@ type exchange struct {
 	ended    time.Time         // when that attempt ended
 	meaning  transport.Meaning // of that attempt
 	failures int               // attempts that failed and were retried; refusals do not count
+	spent    int               // tokens of the budget that these retries cost
 	stopped  error             // why no attempt follows the last one although one should have
 }
 
@@ -124,12 +121,17 @@ func (x *exchange) run() {
 	if op.isPage && retry.Max > 0 {
 		x.loop.RetryMax = math.MaxInt // refusals of a page do not count, and check counts the failures
 	}
-	first := x.request.first(x.ctx)
+	r := &x.request
+	plain := http.Request{Method: op.method, URL: &r.url, Host: r.url.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	first := retryablehttp.Request{Request: plain.WithContext(context.WithValue(x.ctx, infoKey{}, &r.info))}
+	if r.payload != nil {
+		_ = first.SetBody(r.payload) // fails only for other types
+	}
 	if _, err := x.loop.Do(&first); err != nil && err == x.ctx.Err() { //nolint:errorlint // that of an attempt is wrapped
 		x.stopped = err // during a backoff
 	}
 	if x.stopped == nil && x.meaning == transport.Conclusive {
-		x.backend.budget.Add(max(1, x.failures*op.retryCost()))
+		x.backend.budget.Add(max(1, x.spent))
 	}
 }
 
@@ -163,7 +165,7 @@ func (x *exchange) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	began, before := time.Now(), x.last
 	resp, err = x.backend.send.RoundTrip(req)
 	x.ended, x.last.attempt = time.Now(), newAttempt(before.number+1, resp, err)
-	if err != nil && x.ctx.Err() != nil && before.isFailure() {
+	if err != nil && x.ctx.Err() != nil && before.status > 299 {
 		x.last.err = &stoppedAfter{err, before.apiError()}
 	}
 	x.log(slog.LevelDebug, "attempt", slog.Duration("duration", x.ended.Sub(began)))
@@ -247,6 +249,7 @@ func (x *exchange) backoff(least, most time.Duration, _ int, resp *http.Response
 	}
 	wait := transport.Backoff(least, most, x.failures, resp)
 	x.failures++
+	x.spent += x.request.op.retryCost()
 	x.backend.budget.Add(-x.request.op.retryCost())
 	return wait
 }
@@ -265,8 +268,9 @@ func (x *exchange) prepare(req *http.Request) error {
 // followed, why it was not sent. It returns nil if the attempt found a response that can be used.
 func conclude(r *response, stopped error) (err error) {
 	expired, isExpired := errors.AsType[*pace.ExpiredError](stopped)
+	isFailure := r.status != 0 && r.status/100 != 2
 	switch {
-	case isExpired && r.isFailure():
+	case isExpired && isFailure:
 		refusal := r.apiError()
 		refusal.RetryAfter = max(refusal.RetryAfter, expired.For)
 		err = refusal
@@ -274,7 +278,7 @@ func conclude(r *response, stopped error) (err error) {
 		err = r.expiredError(expired)
 	case stopped != nil || r.status == 0:
 		err = r.transportError(stopped)
-	case r.isFailure():
+	case isFailure:
 		err = r.apiError()
 	default:
 		err = r.err

@@ -54,6 +54,8 @@ func (l *list[T]) decode(r *response) error {
 		l.entries[i].json = element
 		if err := l.members.read(element, &l.entries[i].value); err != nil {
 			l.fail(i, err)
+		} else if r.op.needsID && idOf(&l.entries[i].value) == "" {
+			l.fail(i, &readError{err: errors.New("an entry without an id cannot be distinguished from others")})
 		}
 	}
 	return nil
@@ -128,11 +130,6 @@ func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOp
 	if err != nil {
 		return nil, err
 	}
-	return l.values(ctx, b)
-}
-
-// values returns the entries that can be read, or the error of one that the skip handler does not get.
-func (l *list[T]) values(ctx context.Context, b *backend) ([]T, error) {
 	values := make([]T, 0, len(l.entries))
 	for i := range l.entries {
 		if e := &l.entries[i]; e.err == nil {

@@ -229,7 +229,7 @@ type callConfig struct {
 	capture    *Response
 	background bool
 	onSend     []func() error
-	retry      Retry // zero fields default to the client's
+	retry      Retry // all fields are set
 	problem    error // the first thing wrong with an option
 }
 
@@ -273,7 +273,7 @@ func CallRetry(r Retry) CallOption {
 		if problem := r.problem(); problem != nil && c.problem == nil {
 			c.problem = fmt.Errorf("CallRetry: %w", problem)
 		}
-		c.retry = r
+		c.retry = r.withDefaults(c.retry)
 	}
 }
 

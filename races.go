@@ -230,26 +230,8 @@ func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
-	l, err := s.getOpen(ctx, operation{method: http.MethodGet, route: routeOpenRaces}, opts)
-	if err != nil {
-		return nil, err
-	}
-	return l.values(ctx, backendOf(s))
-}
-
-// getOpen returns the entries of the list of open races. One without an id is unreadable: nothing
-// distinguishes it from others.
-func (s *RacesService) getOpen(ctx context.Context, op operation, opts []CallOption) (*list[Race], error) {
-	l, err := getEntries[Race](ctx, backendOf(s), op, opts)
-	if err != nil {
-		return nil, err
-	}
-	for i := range l.entries {
-		if e := &l.entries[i]; e.err == nil && e.value.MainRaceID == 0 {
-			l.fail(i, &readError{"/main_race_id", errors.New("a race without an id cannot be distinguished from others")})
-		}
-	}
-	return l, nil
+	op := operation{method: http.MethodGet, route: routeOpenRaces, needsID: true}
+	return getList[Race](ctx, backendOf(s), op, opts)
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none, the

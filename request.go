@@ -8,7 +8,6 @@ import (
 	"net/url"
 
 	"github.com/go-json-experiment/json"
-	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
@@ -24,6 +23,7 @@ type operation struct {
 	raw           string // the path, escaped, of a call by Do, of which nothing is documented
 	query         string
 	objectOrArray bool          // an object is accepted as an array of one, as it is for every id
+	needsID       bool          // an entry without an id is unreadable, since nothing distinguishes it from others
 	noCache       bool          // a cached response must not be used
 	paceRoute     string        // what the pace takes for the route, unless it is the route itself
 	priority      pace.Priority // of a poll or a page; other reads have pace.Read
@@ -53,7 +53,7 @@ func (op operation) idText() string {
 }
 
 // problem returns why a call of the operation cannot be made with these options, or nil.
-func (op operation) problem(ctx context.Context, config *callConfig) error {
+func (op *operation) problem(ctx context.Context, config *callConfig) error {
 	isRead := op.method == http.MethodGet
 	switch {
 	case op.misuse != nil:
@@ -95,11 +95,11 @@ type request struct {
 }
 
 // newRequest checks an operation and its options, and makes the request.
-func newRequest(ctx context.Context, b *backend, op operation, config *callConfig) (request, error) {
+func newRequest(ctx context.Context, b *backend, op *operation, config *callConfig) (request, error) {
 	if problem := op.problem(ctx, config); problem != nil {
 		return request{}, b.secrets.Error(op.invalid(problem))
 	}
-	r := request{op: op, keys: b.secrets, decoding: b.decoding}
+	r := request{op: *op, keys: b.secrets, decoding: b.decoding}
 	var unencodable error
 	if op.body != nil {
 		var keys []string
@@ -129,16 +129,6 @@ func newRequest(ctx context.Context, b *backend, op operation, config *callConfi
 	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // both parts were checked
 	r.url.RawQuery = op.query
 	return r, nil
-}
-
-// first returns the request of the first attempt, without headers.
-func (r *request) first(ctx context.Context) (first retryablehttp.Request) {
-	plain := http.Request{Method: r.op.method, URL: &r.url, Host: r.url.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	first.Request = plain.WithContext(context.WithValue(ctx, infoKey{}, &r.info))
-	if r.payload != nil {
-		_ = first.SetBody(r.payload) // fails only for other types
-	}
-	return first
 }
 
 // infoKey is the key of a request's context for the *CallInfo.

@@ -66,7 +66,7 @@ type RaceChange struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		op := operation{method: http.MethodGet, route: routeOpenRaces, priority: pace.Poll}
+		op := operation{method: http.MethodGet, route: routeOpenRaces, needsID: true, priority: pace.Poll}
 		if problem := checkNotNegative("an Interval", q.Interval); problem != nil || ctx == nil {
 			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
 			return
@@ -102,9 +102,9 @@ type watch struct {
 
 // poll makes the next snapshot. It returns the errors of entries that are new.
 func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
-	l, err := w.getOpen(ctx, w.op, nil)
+	l, err := getEntries[Race](ctx, backendOf(w.RacesService), w.op, nil)
 	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && sleep(ctx, emptyDelay) == nil {
-		l, err = w.getOpen(ctx, w.op, nil)
+		l, err = getEntries[Race](ctx, backendOf(w.RacesService), w.op, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -59,6 +59,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/registration"
+	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // Sentinels for errors.Is. If an error matches one of them, nothing was sent.
@@ -252,7 +253,7 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	}
 	isSent := false
 	var refusal error // by this ledger
-	_, err = l.client.Races.Register(registration.Await(ctx), r, append(slices.Clip(opts), horseracing.OnSend(func() error {
+	_, err = l.client.Races.Register(transport.Await(ctx), r, append(slices.Clip(opts), horseracing.OnSend(func() error {
 		entry, refusal = l.send(ctx, r, fee)
 		isSent = refusal == nil
 		return refusal

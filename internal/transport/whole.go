@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/horseracing-go/horseracing/internal/registration"
 )
 
 // Whole is a RoundTripper that returns complete responses, whose Body is a [*Body]. A response that
@@ -63,10 +61,19 @@ const DefaultMaxBytes = 8 << 20
 // maxFailureBody limits the body of an error status.
 const maxFailureBody = 1 << 20
 
-// RoundTrip sends a request and reads the response. The end of a context of [registration.Await]
-// does not interrupt it, but is part of its error.
+type awaitKey struct{}
+
+// Await returns a context whose end does not interrupt [Whole]: an attempt that has begun lasts until
+// its response, or for its Timeout. The end is part of its error.
+func Await(ctx context.Context) context.Context { return context.WithValue(ctx, awaitKey{}, true) }
+
+// RoundTrip sends a request and reads the response.
 func (w Whole) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeoutCause(registration.Attempt(req.Context()), w.Timeout, errTimeout)
+	ctx := req.Context()
+	if ctx.Value(awaitKey{}) != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, w.Timeout, errTimeout)
 	defer cancel()
 	resp, err := w.Next.RoundTrip(req.WithContext(ctx))
 	if err == nil {
