@@ -52,10 +52,12 @@ func (l *list[T]) decode(r *response) error {
 	l.entries, l.members.prefix = make([]entry[T], len(elements)), "[]."
 	for i, element := range elements {
 		l.entries[i].json = element
-		if err := l.members.read(element, &l.entries[i].value); err != nil {
+		err := l.members.read(element, &l.entries[i].value)
+		if err == nil && r.op.problemOf != nil {
+			err = r.op.problemOf(&l.entries[i].value)
+		}
+		if err != nil {
 			l.fail(i, err)
-		} else if r.op.needsID && idOf(&l.entries[i].value) == "" {
-			l.fail(i, &readError{err: errors.New("an entry without an id cannot be distinguished from others")})
 		}
 	}
 	return nil

@@ -230,8 +230,16 @@ func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
-	op := operation{method: http.MethodGet, route: routeOpenRaces, needsID: true}
+	op := operation{method: http.MethodGet, route: routeOpenRaces, problemOf: noRaceID}
 	return getList[Race](ctx, backendOf(s), op, opts)
+}
+
+// noRaceID returns an error for an open race without an id, since nothing distinguishes it from others.
+func noRaceID(race any) *readError {
+	if race.(*Race).MainRaceID != 0 {
+		return nil
+	}
+	return &readError{"/main_race_id", errors.New("a race without an id cannot be distinguished from others")}
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none, the

@@ -49,7 +49,7 @@ func TestRacesOpenHasNoRaceWithoutAnID(t *testing.T) {
 	if err != nil || skipped != 3 {
 		t.Errorf("%v, and %d were skipped", err, skipped)
 	}
-	if races, err := responding(t, body).Races.Open(t.Context()); races != nil || !strings.Contains(fmt.Sprint(err), "/1: an entry without an id") {
+	if races, err := responding(t, body).Races.Open(t.Context()); races != nil || !strings.Contains(fmt.Sprint(err), "/1/main_race_id: a race without an id") {
 		t.Errorf("without a handler: %d races, %v", len(races), err)
 	}
 }

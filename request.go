@@ -22,14 +22,14 @@ type operation struct {
 	body          any
 	raw           string // the path, escaped, of a call by Do, of which nothing is documented
 	query         string
-	objectOrArray bool          // an object is accepted as an array of one, as it is for every id
-	needsID       bool          // an entry without an id is unreadable, since nothing distinguishes it from others
-	noCache       bool          // a cached response must not be used
-	paceRoute     string        // what the pace takes for the route, unless it is the route itself
-	priority      pace.Priority // of a poll or a page; other reads have pace.Read
-	isPage        bool          // a request of a Pager or Follower: while it is refused, it waits as long as its context
-	hint          string        // what to do if the outcome of a write is unknown
-	misuse        error         // what is wrong with an argument other than the id
+	objectOrArray bool                       // an object is accepted as an array of one, as it is for every id
+	problemOf     func(entry any) *readError // why an entry of a list cannot be used; may be nil
+	noCache       bool                       // a cached response must not be used
+	paceRoute     string                     // what the pace takes for the route, unless it is the route itself
+	priority      pace.Priority              // of a poll or a page; other reads have pace.Read
+	isPage        bool                       // a request of a Pager or Follower: while it is refused, it waits as long as its context
+	hint          string                     // what to do if the outcome of a write is unknown
+	misuse        error                      // what is wrong with an argument other than the id
 }
 
 var (

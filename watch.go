@@ -66,7 +66,7 @@ type RaceChange struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		op := operation{method: http.MethodGet, route: routeOpenRaces, needsID: true, priority: pace.Poll}
+		op := operation{method: http.MethodGet, route: routeOpenRaces, problemOf: noRaceID, priority: pace.Poll}
 		if problem := checkNotNegative("an Interval", q.Interval); problem != nil || ctx == nil {
 			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
 			return
