@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"embed"
 	"fmt"
 	"io"
 	"os"
@@ -33,19 +32,17 @@ func main() {
 func (p *program) run(ctx context.Context, args []string) error {
 	root := p.rootCommand()
 	root.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		plainUsage(root)
+	}
 	c, err := root.ExecuteContextC(ctx)
 	p.name = c.CommandPath()
 	if err != nil && !p.isRunning { // a mistake of the command line, found perhaps before the flag was parsed
 		p.asJSON = p.asJSON || slices.Contains(args, "--json")
-		err = usageError(strings.Join(strings.Fields(err.Error()), " "))
+		err = mistake(c, err)
 	}
 	return err
 }
-
-// help has what the commands say of themselves with -h, NAME.txt after the usage line.
-//
-//go:embed help
-var help embed.FS
 
 // command returns a command with its help, that runs do.
 func (p *program) command(use, short string, args cobra.PositionalArgs, do func(c *cobra.Command, args []string) error) *cobra.Command {
@@ -79,6 +76,7 @@ func (p *program) rootCommand() *cobra.Command {
 		p.tournamentsCommand(), p.tiersCommand(), p.catalogueCommand(), p.missionsCommand(), p.watchCommand(), p.registerCommand(),
 		p.ledgerCommand(), p.callCommand(), p.doctorCommand(), p.fakeCommand(), p.versionCommand(),
 		p.command("status", "The exit statuses", nil, nil), p.command("amounts", "The units of amounts", nil, nil))
+	p.arrange(root)
 	return root
 }
 

@@ -300,7 +300,11 @@ func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 		{with(""), "race 99 --json", 3, `{"error":{"code":"not_found","message":"GET /api/v1/races/99: not found: status 200 OK, ` +
 			`but the response does not contain it","operation":"GET /api/v1/races/99","status":200}}`},
 		{with(""), "race one --json", 2, `{"error":{"code":"usage","message":"\"one\" is not a number above zero"}}`},
-		{with(""), "resluts", 2, `unknown command "resluts" for "horseracing" Did you mean this? results`},
+		{with(""), "resluts", 2, `unknown command "resluts" for "horseracing": did you mean results? (see horseracing -h)`},
+		{with(""), "open --timeout 5", 2, `invalid argument "5" for --timeout: want a time like 30s, 10m or 24h (see`},
+		{with(""), "results -n x", 2, `invalid argument "x" for --limit: want a whole number (see`},
+		{with(""), "race", 2, "horseracing race: usage: horseracing race ID… [flags] (see horseracing race -h)\n"},
+		{with(""), "help foo", 2, `there is no command or topic "foo"`},
 		{with(""), "results --cursor /nowhere/at/all", 1, "/nowhere/at/all"},
 		{with(""), "register --horse 1 --race 99999 --yes --ledger /nowhere/l", 6, "/nowhere/l"}, // before the race is read
 		{with(""), "ledger --settle " + filepath.Join(folder, "none"), 1, "no such file"},
@@ -358,7 +362,7 @@ func TestWhatWasFoundIsPrintedBesideAnError(t *testing.T) {
 func TestHelpGoesToStandardOutput(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"": "Available Commands:", "results -h": "Usage:", "help status": "143  terminated", "version": horseracing.Version,
+		"": "Register horses:", "results -h": "Usage:", "help status": "143  terminated", "version": horseracing.Version,
 	} {
 		expect(t, nil, result{stdout: want}, strings.Fields(args)...)
 	}

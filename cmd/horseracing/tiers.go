@@ -40,7 +40,7 @@ var tierLayout = layout[tier]{
 }
 
 func (p *program) tiersCommand() *cobra.Command {
-	const short = "The numbers of the tiers, with the name that the results of each show"
+	const short = "The numbers of the tiers, with the names that their results have"
 	return listing(p, "tiers", short, cobra.NoArgs, tierLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[tier], error) {
 		found, err := findTiers(ctx, s)
 		return withoutJSON(found), err

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		p := &program{}
+		names := []string{"", "help"}
+		for _, c := range p.rootCommand().Commands() {
+			names = append(names, c.Name())
+		}
+		for _, name := range names {
+			var text strings.Builder
+			p := &program{stdout: &text, width: width}
+			if err := p.run(t.Context(), strings.Fields(name+" -h")); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			for line := range strings.Lines(text.String()) {
+				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > width {
+					t.Errorf("%s: %d columns: %s", name, n, line)
+				}
+			}
+			if name != "" {
+				continue
+			}
+			for _, group := range groups {
+				for command := range strings.FieldsSeq(group.names) {
+					if strings.Count(text.String(), "\n  "+command+" ") != 1 || !slices.ContainsFunc(p.rootCommand().Commands(), func(c *cobra.Command) bool { return c.Name() == command }) {
+						t.Errorf("%s is not shown once", command)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCompletionOffersWhatThereIs(t *testing.T) {
+	t.Parallel()
+	const noFiles = ":4\n"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"race", ""}, noFiles},
+		{[]string{"horse", "1", ""}, noFiles},
+		{[]string{"register", "--race", ""}, noFiles},
+		{[]string{"ledger", "f", "--decide", ""}, "entered\nabsent\n" + noFiles},
+		{[]string{"ledger", ""}, ":0\n"},
+		{[]string{"results", "-o", ""}, ":0\n"},
+		{[]string{"help", "sta"}, "status\tThe exit statuses\n" + noFiles},
+		{[]string{"watch", "--int"}, "--interval\tthe TIME between polls, at least 1s\n" + noFiles},
+	} {
+		if got := run(t, nil, append([]string{"__complete"}, test.args...)...).stdout; got != test.want {
+			t.Errorf("%q: %q, want %q", test.args, got, test.want)
+		}
+	}
+}
