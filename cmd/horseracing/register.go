@@ -24,7 +24,7 @@ type registerOptions struct {
 
 func (p *program) registerCommand() *cobra.Command {
 	var o registerOptions
-	const short = "Enter a horse into a race, through a ledger, with the key of its owner"
+	const short = "Enter a horse into a race, with its owner's key and a ledger"
 	c := p.command("register", short, cobra.NoArgs, func(c *cobra.Command, args []string) error {
 		return p.withService(c, args, func(ctx context.Context, s *service, _ []string) error { return p.enter(ctx, s, o) })
 	})
