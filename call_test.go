@@ -271,28 +271,30 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 }
 
 func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
-	ok, reset, status := double.Respond(200, string(payload(t, "horses_user.json"))), double.Broken(double.ErrReset), double.Respond
+	ok, reset, status := httpmock.NewBytesResponder(200, payload(t, "horses_user.json")), httpmock.NewErrorResponder(double.ErrReset), double.Respond
 	cut := double.Stream(200, 100, func() io.Reader { return double.Readers(`[{"le`, io.ErrUnexpectedEOF) })
+	type responders = []httpmock.Responder
 	for name, test := range map[string]struct {
-		responses []double.Step
+		responses responders
 		attempts  int
 		err       error // a sentinel that errors.Is finds, or nil for success
 	}{
-		"at once":                      {[]double.Step{ok}, 1, nil},
-		"after a cut body":             {[]double.Step{cut, ok}, 2, nil},
-		"after a page":                 {[]double.Step{status(200, "<html>"), ok}, 2, nil},
-		"after 408, 429 and 520":       {[]double.Step{status(408, ""), status(429, ""), status(520, ""), ok}, 4, nil},
-		"403s with a Retry-After":      {[]double.Step{status(403, "", "Retry-After: 1")}, 4, horseracing.ErrRateLimited},
-		"a reset, then 500":            {[]double.Step{reset, status(500, "")}, 4, horseracing.ErrServer},
-		"a reset, then 401":            {[]double.Step{reset, status(401, "")}, 2, horseracing.ErrUnauthorized},
-		"a response that is too large": {[]double.Step{status(200, strings.Repeat(" ", 2<<20))}, 1, horseracing.ErrResponseTooLarge},
+		"at once":                      {responders{ok}, 1, nil},
+		"after a cut body":             {responders{cut, ok}, 2, nil},
+		"after a page":                 {responders{status(200, "<html>"), ok}, 2, nil},
+		"after 408, 429 and 520":       {responders{status(408, ""), status(429, ""), status(520, ""), ok}, 4, nil},
+		"403s with a Retry-After":      {responders{status(403, "", "Retry-After: 1")}, 4, horseracing.ErrRateLimited},
+		"a reset, then 500":            {responders{reset, status(500, "")}, 4, horseracing.ErrServer},
+		"a reset, then 401":            {responders{reset, status(401, "")}, 2, horseracing.ErrUnauthorized},
+		"a response that is too large": {responders{status(200, strings.Repeat(" ", 2<<20))}, 1, horseracing.ErrResponseTooLarge},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			s := double.Play(test.responses...)
+			var requests []double.Sent
+			c := double.Client(t, double.Noting(&requests, double.InTurn(test.responses...)), horseracing.WithMaxResponseBytes(1<<20))
 			var response horseracing.Response
-			_, err := s.Client(t, horseracing.WithMaxResponseBytes(1<<20)).Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
+			_, err := c.Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
 			var sent []string
-			for _, r := range s.Requests() {
+			for _, r := range requests {
 				sent = append(sent, fmt.Sprint(r.Request.Header, r.Request.ContentLength, r.Body))
 			}
 			if !errors.Is(err, test.err) || response.Attempts != test.attempts || len(sent) != test.attempts || len(slices.Compact(sent)) != 1 {
@@ -303,16 +305,16 @@ func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
 }
 
 func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
-	for _, down := range []double.Step{double.Respond(503, ""), double.Broken(double.ErrReset)} {
+	for _, down := range []httpmock.Responder{httpmock.NewStringResponder(503, ""), httpmock.NewErrorResponder(double.ErrReset)} {
 		synctest.Test(t, func(t *testing.T) {
-			s := double.Play(down)
-			c := s.Client(t)
+			now := down
+			c, mock := double.Mocked(t, func(req *http.Request) (*http.Response, error) { return now(req) })
 			load := func(calls int) int {
-				before := len(s.Requests())
+				before := mock.GetTotalCallCount()
 				for range calls {
 					c.Races.Open(t.Context())
 				}
-				return len(s.Requests()) - before
+				return mock.GetTotalCallCount() - before
 			}
 			if n := load(1000); n > 1100 {
 				t.Errorf("1000 calls into an outage made %d requests", n)
@@ -321,9 +323,9 @@ func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 				t.Errorf("100 calls into a long outage made %d requests", n)
 			}
 			// Back again: successes earn retries for the next failure.
-			s.Steps = []double.Step{double.Respond(200, "[]")}
+			now = httpmock.NewStringResponder(200, "[]")
 			load(500)
-			s.Steps = []double.Step{down}
+			now = down
 			if n := load(10); n != 40 {
 				t.Errorf("10 calls after the service was back made %d requests, want 4 each", n)
 			}
@@ -336,30 +338,30 @@ func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 func TestReadIsRetriedIfItsBodyEndsTooEarlyOrIsEmpty(t *testing.T) {
 	for _, body := range []string{"", " \n", `{"main_race_id":880200,"tier":"Ome`, `{"prizes":[1]`, `{"info":{}`} {
 		double.Run(t, body, func(t *testing.T) {
-			s := double.Play(double.Respond(200, "[{},"+body), double.Respond(200, "[]"))
-			races, err := s.Client(t).Races.Open(t.Context())
-			if err != nil || len(races) != 0 || len(s.Requests()) != 2 {
-				t.Errorf("a list: %v, %v after %d requests", races, err, len(s.Requests()))
+			c, mock := double.Mocked(t, double.Bodies("[{},"+body, "[]"))
+			races, err := c.Races.Open(t.Context())
+			if err != nil || len(races) != 0 || mock.GetTotalCallCount() != 2 {
+				t.Errorf("a list: %v, %v after %d requests", races, err, mock.GetTotalCallCount())
 			}
-			s = double.Play(double.Respond(200, body), double.Respond(200, `{"main_race_id":880200}`))
-			race, err := s.Client(t).Races.Get(t.Context(), 880200)
-			if err != nil || race.MainRaceID != 880200 || len(s.Requests()) != 2 {
-				t.Errorf("a race: %v, %v after %d requests", race, err, len(s.Requests()))
+			c, mock = double.Mocked(t, double.Bodies(body, `{"main_race_id":880200}`))
+			race, err := c.Races.Get(t.Context(), 880200)
+			if err != nil || race.MainRaceID != 880200 || mock.GetTotalCallCount() != 2 {
+				t.Errorf("a race: %v, %v after %d requests", race, err, mock.GetTotalCallCount())
 			}
-			s = double.Play(double.Respond(200, body), double.Respond(200, `{"name":"Comet"}`))
+			c, mock = double.Mocked(t, double.Bodies(body, `{"name":"Comet"}`))
 			var out struct{ Name string }
-			if err := s.Client(t).Do(t.Context(), http.MethodGet, "/x", nil, &out); err != nil || out.Name != "Comet" || len(s.Requests()) != 2 {
-				t.Errorf("a call by Do: %v, %v after %d requests", out, err, len(s.Requests()))
+			if err := c.Do(t.Context(), http.MethodGet, "/x", nil, &out); err != nil || out.Name != "Comet" || mock.GetTotalCallCount() != 2 {
+				t.Errorf("a call by Do: %v, %v after %d requests", out, err, mock.GetTotalCallCount())
 			}
 		})
 	}
-	s := double.Play(double.Respond(200, `{"success":`))
-	if err := double.Register(t.Context(), s.Client(t)); !errors.Is(err, horseracing.ErrOutcomeUnknown) || len(s.Requests()) != 1 {
-		t.Errorf("a registration: %v after %d requests", err, len(s.Requests()))
+	c, mock := double.Mocked(t, double.Bodies(`{"success":`))
+	if err := double.Register(t.Context(), c); !errors.Is(err, horseracing.ErrOutcomeUnknown) || mock.GetTotalCallCount() != 1 {
+		t.Errorf("a registration: %v after %d requests", err, mock.GetTotalCallCount())
 	}
-	s = double.Play(double.Respond(200, `[7,{"prizes":}]`)) // as long as it ought to be
-	if err := double.OpenRaces(t.Context(), s.Client(t)); err == nil || len(s.Requests()) != 1 {
-		t.Errorf("a list that is not JSON: %v after %d requests", err, len(s.Requests()))
+	c, mock = double.Mocked(t, double.Bodies(`[7,{"prizes":}]`)) // as long as it ought to be
+	if err := double.OpenRaces(t.Context(), c); err == nil || mock.GetTotalCallCount() != 1 {
+		t.Errorf("a list that is not JSON: %v after %d requests", err, mock.GetTotalCallCount())
 	}
 }
 
@@ -381,7 +383,7 @@ func TestDoDecodesAsTheStandardLibrary(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &want); err != nil {
 			t.Fatal(err)
 		}
-		if err := double.Play(double.Respond(200, body)).Client(t).Do(t.Context(), http.MethodGet, "/x", nil, &got); err != nil {
+		if err := responding(t, body).Do(t.Context(), http.MethodGet, "/x", nil, &got); err != nil {
 			t.Errorf("%s: %v", body, err)
 		}
 		double.Equal(t, body, want, got)
@@ -476,7 +478,7 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 		"before a registration": {0, double.Register, double.Respond(200, "{}"), 0, ": context deadline exceeded"},
 		"waiting, by a status":  {time.Minute, double.OpenRaces, double.Respond(503, "", "Retry-After: 3600"), 1, "context deadline exceeded after status 503"},
 		"again, after a status": {10 * time.Second, double.OpenRaces, double.InTurn(double.Respond(429, "", "Retry-After: 1"), hang), 2, "context deadline exceeded after status 429 (after 2 attempts)"},
-		"waiting, by a reset":   {time.Minute, double.OpenRaces, double.Broken(double.ErrReset), 1, "context deadline exceeded after: connection reset by peer"},
+		"waiting, by a reset":   {time.Minute, double.OpenRaces, httpmock.NewErrorResponder(double.ErrReset), 1, "context deadline exceeded after: connection reset by peer"},
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			started := time.Now()
@@ -549,8 +551,10 @@ func (j *countingJar) Cookies(*url.URL) []*http.Cookie {
 
 func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(500, ""), double.Respond(200, "[]"))
-		c := double.Connect(t, double.Service, &http.Client{Transport: s, Jar: new(countingJar)}, horseracing.WithUserAgent("agent"),
+		var requests []double.Sent
+		mock := httpmock.NewMockTransport()
+		mock.RegisterNoResponder(double.Noting(&requests, double.InTurn(httpmock.NewStringResponder(500, ""), httpmock.NewStringResponder(200, "[]"))))
+		c := double.Connect(t, double.Service, &http.Client{Transport: mock, Jar: new(countingJar)}, horseracing.WithUserAgent("agent"),
 			double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(req.Clone(req.Context()))
 				req.Header.Set("X-Earlier", "1")
@@ -559,7 +563,7 @@ func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
 		if _, err := c.Races.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for i, sent := range s.Requests() {
+		for i, sent := range requests {
 			want := http.Header{
 				"X-Api-Key": {double.AppKey}, "User-Agent": {"agent"}, "Content-Type": {"application/json"}, "Accept": {"application/json"},
 				"Cookie": {"a=" + strconv.Itoa(i+1)},
@@ -572,11 +576,12 @@ func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
 // A context stays what it is: that of the first attempt is not that of the second.
 func TestCallFromContextSaysWhichAttemptARequestIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(500, ""))
-		if _, err := s.Client(t).Races.Get(t.Context(), 11); err == nil || len(s.Requests()) != 4 {
-			t.Errorf("%d requests, %v", len(s.Requests()), err)
+		var requests []double.Sent
+		c := double.Client(t, double.Noting(&requests, httpmock.NewStringResponder(500, "")))
+		if _, err := c.Races.Get(t.Context(), 11); err == nil || len(requests) != 4 {
+			t.Errorf("%d requests, %v", len(requests), err)
 		}
-		for i, sent := range s.Requests() {
+		for i, sent := range requests {
 			info, ok := horseracing.CallFromContext(sent.Request.Context())
 			want := horseracing.CallInfo{Method: http.MethodGet, Route: "/api/v1/races/{raceId}", ID: "11", Attempt: i + 1}
 			if !ok || info != want {
@@ -592,13 +597,13 @@ func TestALongWaitIsLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		accept := time.Now().Add(10 * time.Minute)
-		s := double.Play(func(req *http.Request) (*http.Response, error) {
+		respond := func(req *http.Request) (*http.Response, error) {
 			if time.Now().Before(accept) {
-				return double.Respond(http.StatusTooManyRequests, "")(req)
+				return httpmock.NewStringResponse(http.StatusTooManyRequests, ""), nil
 			}
-			return double.Respond(http.StatusOK, "[]")(req)
-		})
-		c := s.Client(t, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			return httpmock.NewStringResponse(http.StatusOK, "[]"), nil
+		}
+		c := double.Client(t, respond, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		request := func(ctx context.Context, want error) {
 			var pages sync.WaitGroup
 			for range 10 {
@@ -652,8 +657,8 @@ func TestRetryIsLoggedWhenItIsSent(t *testing.T) {
 func TestLogHasAnAttemptWithoutKeysAtDebug(t *testing.T) {
 	for level, want := range map[slog.Level]int{slog.LevelInfo: 0, slog.LevelDebug: 1} {
 		var log bytes.Buffer
-		s := double.Play(double.Broken(errors.New(double.AppKey + " is wrong\x1b" + strings.Repeat("x", 5000))))
-		c := s.Client(t, double.NoRetries(), horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))))
+		broken := httpmock.NewErrorResponder(errors.New(double.AppKey + " is wrong\x1b" + strings.Repeat("x", 5000)))
+		c := double.Client(t, broken, double.NoRetries(), horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))))
 		_, _ = c.Races.Open(t.Context())
 		text := log.String()
 		if strings.Count(text, "horseracing: attempt") != want || strings.Contains(text, double.AppKey) || strings.Contains(text, "x1b") || strings.Contains(text, "status") || len(text) > 2200 {

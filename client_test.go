@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
@@ -39,8 +41,8 @@ func TestNewClientChecksTheBaseURL(t *testing.T) {
 		{"https://user:secret-word@game.test:port", plain, ""},
 		{"https://ga me.test", plain, ""},
 	} {
-		s := double.Play(double.Respond(200, "[]"))
-		c, err := horseracing.NewClient(test.url, double.AppKey, test.opt, horseracing.WithHTTPClient(&http.Client{Transport: s}))
+		var sent string
+		c, err := horseracing.NewClient(test.url, double.AppKey, test.opt, horseracing.WithHTTPClient(&http.Client{Transport: requested(&sent, "[]")}))
 		if test.want == "" {
 			if c != nil || !errors.Is(err, horseracing.ErrInvalidArgument) {
 				t.Errorf("%q is not refused: %v", test.url, err)
@@ -52,7 +54,7 @@ func TestNewClientChecksTheBaseURL(t *testing.T) {
 		if err == nil {
 			err = double.OpenRaces(t.Context(), c)
 		}
-		if err != nil || s.Requests()[0].Request.URL.String() != test.want || c.BaseURL() != strings.TrimSuffix(test.want, "/api/v1/races/open") {
+		if err != nil || sent != test.want || c.BaseURL() != strings.TrimSuffix(test.want, "/api/v1/races/open") {
 			t.Errorf("%q: BaseURL %s, %v; want the request %s", test.url, c.BaseURL(), err, test.want)
 		}
 	}
@@ -60,7 +62,7 @@ func TestNewClientChecksTheBaseURL(t *testing.T) {
 
 // One check is made of all values that people paste or read from a file.
 func TestPastedValuesAreRefusedWithWhatWasFoundInThem(t *testing.T) {
-	client := double.Play(double.Respond(200, "[]")).Client(t)
+	client := responding(t, "[]")
 	for value, want := range map[string]string{
 		"":                 "is empty",
 		"%s\n":             "contains a newline",
@@ -109,13 +111,14 @@ func TestNewClientFromEnvNamesTheVariable(t *testing.T) {
 	}
 }
 
-// requested returns the URL that was requested, or nothing if the call was refused as
-// invalid without a request.
-func requested(s *double.Script, err error) string {
-	if errors.Is(err, horseracing.ErrInvalidArgument) && len(s.Requests()) == 0 {
-		return ""
-	}
-	return s.Requests()[0].Request.URL.String()
+// requested returns a transport that stores the URL of a request, and responds with a body.
+func requested(url *string, body string) http.RoundTripper {
+	mock := httpmock.NewMockTransport()
+	mock.RegisterNoResponder(func(req *http.Request) (*http.Response, error) {
+		*url = req.URL.String()
+		return httpmock.NewStringResponse(http.StatusOK, body), nil
+	})
+	return mock
 }
 
 // No id reaches another operation than the one it was given to.
@@ -133,10 +136,10 @@ func TestClientKeepsIDsInTheirSegment(t *testing.T) {
 		"a\nb":              "",
 		"5f0c\r\nX-Evil: 1": "",
 	} {
-		s := double.Play(double.Respond(200, `[{"name":"Cup"}]`))
-		_, err := s.Client(t).Tournaments.Get(t.Context(), id)
-		if got := requested(s, err); strings.TrimPrefix(got, double.Service) != want {
-			t.Errorf("%q: requested %q, want %q", id, got, want)
+		var sent string
+		_, err := double.Connect(t, double.Service, &http.Client{Transport: requested(&sent, `[{"name":"Cup"}]`)}).Tournaments.Get(t.Context(), id)
+		if strings.TrimPrefix(sent, double.Service) != want || errors.Is(err, horseracing.ErrInvalidArgument) != (want == "") {
+			t.Errorf("%q: requested %q, want %q: %v", id, sent, want, err)
 		}
 	}
 }
@@ -153,22 +156,22 @@ func TestDoKeepsThePathItIsGiven(t *testing.T) {
 		"/a#b":                    "",
 		"/a\nb":                   "",
 	} {
-		s := double.Play(double.Respond(200, "{}"))
-		err := double.Connect(t, "https://game.test/base", &http.Client{Transport: s}).Do(t.Context(), "GET", path, nil, nil)
-		if got := requested(s, err); got != want {
-			t.Errorf("%q: requested %q, want %q", path, got, want)
+		var sent string
+		err := double.Connect(t, "https://game.test/base", &http.Client{Transport: requested(&sent, "{}")}).Do(t.Context(), "GET", path, nil, nil)
+		if sent != want || errors.Is(err, horseracing.ErrInvalidArgument) != (want == "") {
+			t.Errorf("%q: requested %q, want %q: %v", path, sent, want, err)
 		}
 	}
 }
 
 func TestDoChecksItsArguments(t *testing.T) {
 	var unset *int
-	s := double.Play(double.Respond(200, "1"))
+	c, mock := double.Mocked(t, httpmock.NewStringResponder(200, "1"))
 	for _, test := range []struct {
 		method    string
 		body, out any
 	}{{"", nil, nil}, {"get", nil, nil}, {"GET\r\nX: y", nil, nil}, {"GET", nil, 1}, {"GET", nil, unset}, {"GET", nil, struct{}{}}, {"GET", func() {}, nil}} {
-		if err := s.Client(t).Do(t.Context(), test.method, "/x", test.body, test.out); !errors.Is(err, horseracing.ErrInvalidArgument) || len(s.Requests()) != 0 {
+		if err := c.Do(t.Context(), test.method, "/x", test.body, test.out); !errors.Is(err, horseracing.ErrInvalidArgument) || mock.GetTotalCallCount() != 0 {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
@@ -212,9 +215,10 @@ func TestRedirectIsNeverFollowed(t *testing.T) {
 	do := func(ctx context.Context, c *horseracing.Client) error { return c.Do(ctx, "PUT", "/x", nil, nil) }
 	for _, status := range []int{302, 303, 307, 308} {
 		for i, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.Owned, double.Register, do} {
-			s := double.Play(double.Respond(status, "", "Location: https://elsewhere.test/path?key="+double.AppKey), double.Respond(200, "[]"))
+			mock := httpmock.NewMockTransport()
+			mock.RegisterNoResponder(double.InTurn(double.Respond(status, "", "Location: https://elsewhere.test/path?key="+double.AppKey), httpmock.NewStringResponder(200, "[]")))
 			c := double.Connect(t, double.Service, &http.Client{
-				Transport:     s,
+				Transport:     mock,
 				CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("CheckRedirect was called"); return nil },
 			}, double.Briefly)
 			err, isRead := call(t.Context(), c), i < 2
@@ -222,7 +226,7 @@ func TestRedirectIsNeverFollowed(t *testing.T) {
 			if !ok || api.StatusCode != status || !errors.Is(err, horseracing.ErrRedirect) || errors.Is(err, horseracing.ErrOutcomeUnknown) == isRead {
 				t.Errorf("call %d, status %d: got %v", i, status, err)
 			}
-			if n := len(s.Requests()); n != 1 {
+			if n := mock.GetTotalCallCount(); n != 1 {
 				t.Errorf("call %d, status %d: %d requests", i, status, n)
 			}
 		}

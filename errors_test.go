@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -23,7 +25,7 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 	const unknown = "; the outcome is unknown: call Races.Registered before registering again"
 	for _, test := range []struct {
 		call     func(context.Context, *horseracing.Client) error
-		response double.Step
+		response httpmock.Responder
 		want     string
 	}{
 		// statuses
@@ -44,8 +46,8 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.Owned, double.Respond(403, `{"message":"Forbidden"}`), owned + "status 403 Forbidden: Forbidden; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
 		{double.Owned, double.Respond(403, "", "Retry-After: 60"), owned + "status 403 Forbidden; wait 1m0s before the next request"},
 		{double.Owned, double.Respond(404, page), owned + "status 404 Not Found: an HTML page; the page is from a proxy or firewall, not from the service"},
-		{double.Owned, double.Broken(&transport.TimeoutError{SetBy: "A"}), owned + "no complete response within the attempt timeout: context deadline exceeded; some proxies drop the body of a GET request, for which a service may then wait: connect without them; A sets how long an attempt may take"},
-		{double.OpenRaces, double.Broken(&transport.TimeoutError{SetBy: "A"}), open + "no complete response within the attempt timeout: context deadline exceeded; A sets how long an attempt may take"},
+		{double.Owned, httpmock.NewErrorResponder(&transport.TimeoutError{SetBy: "A"}), owned + "no complete response within the attempt timeout: context deadline exceeded; some proxies drop the body of a GET request, for which a service may then wait: connect without them; A sets how long an attempt may take"},
+		{double.OpenRaces, httpmock.NewErrorResponder(&transport.TimeoutError{SetBy: "A"}), open + "no complete response within the attempt timeout: context deadline exceeded; A sets how long an attempt may take"},
 
 		// a success that is none
 		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), open + "status 200 OK: maintenance"},
@@ -75,10 +77,10 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		// money
 		{double.Register, double.Respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
 		{double.Register, double.Respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error" + unknown},
-		{double.Register, double.Broken(double.ErrReset), "POST /api/v1/races/register: connection reset by peer" + unknown},
+		{double.Register, httpmock.NewErrorResponder(double.ErrReset), "POST /api/v1/races/register: connection reset by peer" + unknown},
 	} {
 		t.Run(test.want[:min(len(test.want), 90)], func(t *testing.T) {
-			err := test.call(t.Context(), double.Play(test.response).Client(t, horseracing.WithMaxResponseBytes(4096), double.NoRetries()))
+			err := test.call(t.Context(), double.Client(t, test.response, horseracing.WithMaxResponseBytes(4096), double.NoRetries()))
 			double.Equal(t, "text", test.want, fmt.Sprint(err))
 		})
 	}
@@ -87,8 +89,8 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 // Of twenty look-ups at once the error names the one that failed.
 func TestErrorNamesTheOperationAndTheIDThatWasRequested(t *testing.T) {
 	for operation, op := range operations() {
-		for name, failure := range map[string]double.Step{"a status": double.Respond(404, ""), "a reset": double.Broken(double.ErrReset), "a number": double.Respond(200, "17")} {
-			_, err := op.Call(t.Context(), double.Play(failure).Client(t, double.NoRetries()))
+		for name, failure := range map[string]httpmock.Responder{"a status": double.Respond(404, ""), "a reset": httpmock.NewErrorResponder(double.ErrReset), "a number": double.Respond(200, "17")} {
+			_, err := op.Call(t.Context(), double.Client(t, failure, double.NoRetries()))
 			if op.Method == http.MethodGet && (err == nil || !strings.HasPrefix(err.Error(), "GET "+op.Path+": ")) {
 				t.Errorf("%s, %s: %v", operation, name, err)
 			}
@@ -124,7 +126,7 @@ func TestErrHTMLTellsAPageFromJSON(t *testing.T) {
 	for _, status := range []int{200, 202, 302, 401, 403, 404, 429, 500, 503} {
 		for _, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.OneHorse, double.Owned, double.Register} {
 			for body, want := range map[string]bool{page: true, `"<html>"`: false, `{"number":"7"`: false} {
-				c := double.Play(double.Respond(status, body)).Client(t, double.NoRetries())
+				c := double.Client(t, httpmock.NewStringResponder(status, body), double.NoRetries())
 				if err := call(t.Context(), c); errors.Is(err, horseracing.ErrHTML) != want {
 					t.Errorf("status %d, %s: %v", status, body, err)
 				}
@@ -136,8 +138,7 @@ func TestErrHTMLTellsAPageFromJSON(t *testing.T) {
 func TestErrInvalidArgumentIsFoundBeforeAnyRequest(t *testing.T) {
 	var none context.Context // nil, as callers leave it by mistake
 	ctx, noon := t.Context(), time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
-	s := double.Play()
-	c := s.Client(t)
+	c, mock := double.Mocked(t, nil)
 	register := func(horse horseracing.HorseNumber, race horseracing.RaceID, key horseracing.UserKey, opts ...horseracing.CallOption) error {
 		return errorOf(c.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: race, UserKey: key}, opts...))
 	}
@@ -168,7 +169,7 @@ func TestErrInvalidArgumentIsFoundBeforeAnyRequest(t *testing.T) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
-	if n := len(s.Requests()); n != 0 {
+	if n := mock.GetTotalCallCount(); n != 0 {
 		t.Errorf("%d requests", n)
 	}
 }

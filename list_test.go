@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
@@ -49,12 +51,12 @@ func TestListLeavesOutAnUnreadableEntryOnlyWithAHandler(t *testing.T) {
 
 func TestListIsEmptyIfTheResponseIsNullOrHasNoContent(t *testing.T) {
 	for list := range lists {
-		for _, empty := range []double.Step{double.Respond(200, " null\n"), double.Respond(204, ""), double.Respond(200, "[]")} {
-			if got, err := operations()[list].Call(t.Context(), double.Play(empty).Client(t)); reflect.ValueOf(got).Len() != 0 || err != nil {
+		for _, empty := range []httpmock.Responder{httpmock.NewStringResponder(200, " null\n"), httpmock.NewStringResponder(204, ""), httpmock.NewStringResponder(200, "[]")} {
+			if got, err := operations()[list].Call(t.Context(), double.Client(t, empty)); reflect.ValueOf(got).Len() != 0 || err != nil {
 				t.Errorf("%s: %v, %v", list, got, err)
 			}
 		}
-		if _, err := operations()[list].Call(t.Context(), double.Play(double.Respond(404, "[]")).Client(t)); !errors.Is(err, horseracing.ErrNotFound) {
+		if _, err := operations()[list].Call(t.Context(), double.Client(t, httpmock.NewStringResponder(404, "[]"))); !errors.Is(err, horseracing.ErrNotFound) {
 			t.Errorf("%s: %v", list, err)
 		}
 	}

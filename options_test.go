@@ -42,20 +42,22 @@ func TestNewClientChecksOptions(t *testing.T) {
 
 func TestWithHTTPClientUsesTheJar(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
-	s := double.Play(double.Respond(200, "[]", "Set-Cookie: route=7"), double.Respond(503, ""), double.Respond(503, "", "Set-Cookie: route=8"), double.Respond(200, "[]"))
-	c := double.Connect(t, double.Service, &http.Client{Transport: s, Jar: jar}, double.Briefly)
+	ok, down := httpmock.NewStringResponder(200, "[]"), httpmock.NewStringResponder(503, "")
+	var sent []double.Sent
+	mock := httpmock.NewMockTransport()
+	mock.RegisterNoResponder(double.Noting(&sent, double.InTurn(double.Respond(200, "[]", "Set-Cookie: route=7"), down, double.Respond(503, "", "Set-Cookie: route=8"), ok)))
+	c := double.Connect(t, double.Service, &http.Client{Transport: mock, Jar: jar}, double.Briefly)
 	c.Races.Open(t.Context())
 	c.Races.Open(t.Context())
 	var got []string
-	for _, r := range s.Requests() {
+	for _, r := range sent {
 		got = append(got, strings.Join(r.Request.Header.Values("Cookie"), "|"))
 	}
 	double.Equal(t, "Cookie of each attempt", []string{"", "route=7", "route=7", "route=8"}, got)
 }
 
 func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
-	s := double.Play(double.Respond(200, `[{"level":3}]`, "X-Trace: 1"), double.Respond(404, `{"message":"gone"}`))
-	c := s.Client(t)
+	c := double.Client(t, double.InTurn(double.Respond(200, `[{"level":3}]`, "X-Trace: 1"), double.Respond(404, `{"message":"gone"}`)))
 	var r horseracing.Response
 	capture := horseracing.CaptureResponse(&r)
 	c.Horses.Owned(t.Context(), double.UserKey, nil, capture)
@@ -90,8 +92,7 @@ func TestWithTransportWrapperIsMadeOnceAroundTheOnesBefore(t *testing.T) {
 
 // The wrapper sends clones, as a transport does that retries.
 func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
-	s := double.Play(double.Respond(503, ""))
-	c := s.Client(t, double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (resp *http.Response, err error) {
+	c, mock := double.Mocked(t, httpmock.NewStringResponder(503, ""), double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (resp *http.Response, err error) {
 		for range 3 {
 			again := req.Clone(req.Context())
 			again.Body, again.ContentLength = io.NopCloser(strings.NewReader(`{}`)), 2
@@ -102,15 +103,14 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 		return resp, err
 	}))
 	_, err := c.Races.Register(t.Context(), double.Entry)
-	if n := len(s.Requests()); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+	if n := mock.GetTotalCallCount(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		t.Errorf("sent %d times: %v", n, err)
 	}
 }
 
 func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	var seen []horseracing.CallInfo
-	s := double.Play(double.Respond(503, ""), double.Respond(200, `{"number":7}`))
-	c := s.Client(t, double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	c := double.Client(t, double.InTurn(httpmock.NewStringResponder(503, ""), httpmock.NewStringResponder(200, `{"number":7}`)), double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 		info, _ := horseracing.CallFromContext(req.Context())
 		seen = append(seen, info)
 		return next.RoundTrip(req)
@@ -132,8 +132,9 @@ func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 
 func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, turn := double.Play(double.Respond(200, "[]")), make(chan bool)
-		c := s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error { <-turn; return nil })))
+		var sent []double.Sent
+		turn := make(chan bool)
+		c := double.Client(t, double.Noting(&sent, httpmock.NewStringResponder(200, "[]")), horseracing.WithLimiter(double.WaitFunc(func(context.Context) error { <-turn; return nil })))
 		go c.Races.Open(t.Context(), horseracing.AsBackground())
 		synctest.Wait()
 		go c.Horses.OpenForBreeding(t.Context())
@@ -141,7 +142,7 @@ func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
 			synctest.Wait()
 			turn <- true
 			synctest.Wait()
-			if got := s.Requests()[i].Request.URL.Path; got != want {
+			if got := sent[i].Request.URL.Path; got != want {
 				t.Errorf("sent %s, want %s", got, want)
 			}
 		}
@@ -156,10 +157,10 @@ func TestOnSendIsCalledOnceInOrderBeforeTheFirstAttempt(t *testing.T) {
 			return horseracing.OnSend(func() error { events = append(events, name); return do() })
 		}
 		turn := func(context.Context) error { events = append(events, "turn"); return nil }
-		c := double.Play(func(*http.Request) (*http.Response, error) {
+		c := double.Client(t, func(*http.Request) (*http.Response, error) {
 			events = append(events, "sent")
-			return double.Respond(429, "")(nil)
-		}).Client(t, horseracing.WithAttemptTimeout(time.Second), horseracing.WithLimiter(double.WaitFunc(turn)))
+			return httpmock.NewStringResponse(429, ""), nil
+		}, horseracing.WithAttemptTimeout(time.Second), horseracing.WithLimiter(double.WaitFunc(turn)))
 		ctx, cancel := context.WithCancel(t.Context())
 		full := errors.New("the disk is full")
 		second := does("second", func() error { return nil })
@@ -188,12 +189,11 @@ func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 			client, call horseracing.Retry
 			attempts     int
 		}{{horseracing.Retry{Max: 1}, horseracing.Retry{Max: 2}, 3}, {horseracing.Retry{Max: -1}, horseracing.Retry{MaxWait: time.Minute}, 1}} {
-			s := double.Play(double.Respond(500, ""))
-			c := s.Client(t, horseracing.WithRetry(test.client))
+			c, mock := double.Mocked(t, httpmock.NewStringResponder(500, ""), horseracing.WithRetry(test.client))
 			_, _ = c.Races.Open(t.Context(), horseracing.CallRetry(test.call))
-			inCall := len(s.Requests())
+			inCall := mock.GetTotalCallCount()
 			_ = double.OpenRaces(t.Context(), c)
-			if after := len(s.Requests()) - inCall; inCall != test.attempts || after != max(0, test.client.Max)+1 {
+			if after := mock.GetTotalCallCount() - inCall; inCall != test.attempts || after != max(0, test.client.Max)+1 {
 				t.Errorf("%+v: %d attempts, then %d", test, inCall, after)
 			}
 		}
@@ -202,15 +202,15 @@ func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 
 func TestWithRateLimitSpacesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := double.Play(double.Respond(200, "[]"))
-		c := s.Client(t, horseracing.WithRateLimit(2, 3))
+		var sent []double.Sent
+		c := double.Client(t, double.Noting(&sent, httpmock.NewStringResponder(200, "[]")), horseracing.WithRateLimit(2, 3))
 		for range 7 {
 			if _, err := c.Races.Open(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		const gap = 500 * time.Millisecond
-		double.Equal(t, "waits", []time.Duration{0, 0, gap, gap, gap, gap}, s.Waits())
+		double.Equal(t, "waits", []time.Duration{0, 0, gap, gap, gap, gap}, double.Waits(sent))
 		ctx := double.Within(t, gap/2)
 		if _, err := c.Races.Open(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("no token in time: got %v", err)
@@ -226,8 +226,8 @@ func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
 		"the end of its goroutine": func() error { runtime.Goexit(); return nil },
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			s, waits := double.Play(double.Respond(429, ""), double.Respond(200, "[]")), 0
-			c := s.Client(t, horseracing.WithLimiter(double.WaitFunc(func(context.Context) error {
+			waits := 0
+			c, mock := double.Mocked(t, double.InTurn(httpmock.NewStringResponder(429, ""), httpmock.NewStringResponder(200, "[]")), horseracing.WithLimiter(double.WaitFunc(func(context.Context) error {
 				if waits++; waits == 2 {
 					return fail()
 				}
@@ -236,8 +236,8 @@ func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
 			ctx := double.Within(t, time.Minute)
 			first, second := double.Register(ctx, c), double.OpenRaces(ctx, c)
 			_, ok := errors.AsType[*horseracing.TransportError](first)
-			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) || second != nil || len(s.Requests()) != 2 {
-				t.Errorf("%v, then %v, after %d requests", first, second, len(s.Requests()))
+			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) || second != nil || mock.GetTotalCallCount() != 2 {
+				t.Errorf("%v, then %v, after %d requests", first, second, mock.GetTotalCallCount())
 			}
 		})
 	}

@@ -165,16 +165,12 @@ func listing(entries string) httpmock.Responder {
 // A page of entries without a start shows no older entry and does not say where the next page
 // begins: it is no end, even if it is short and a handler gets the errors of entries.
 func TestAPageWithoutAnyStartIsAnError(t *testing.T) {
-	pages := []string{
+	pages := double.Bodies(
 		`[{"main_race_id":9,"start_time":9000},{"main_race_id":8,"start_time":8000}]`,
 		`[{"main_race_id":8,"start_time":8000},{"main_race_id":7,"start_time":null}]`,
 		`[{"main_race_id":7,"start_time":null}]`,
-	}
-	var responders []httpmock.Responder
-	for _, page := range pages {
-		responders = append(responders, httpmock.NewStringResponder(http.StatusOK, page))
-	}
-	c := double.Client(t, double.InTurn(responders...), horseracing.WithSkipHandler(func(context.Context, error) {}))
+	)
+	c := double.Client(t, pages, horseracing.WithSkipHandler(func(context.Context, error) {}))
 	races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 100)
 	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok || len(races) != 2 {
 		t.Errorf("%d races, %v", len(races), err)

@@ -16,7 +16,7 @@ import (
 func BenchmarkManyInLine(b *testing.B) {
 	const calls = 20_000
 	for b.Loop() {
-		client := double.Play(double.Respond(http.StatusTooManyRequests, "", "Retry-After: 600")).Client(b, horseracing.WithRetry(horseracing.Retry{MaxWait: time.Hour}))
+		client := double.Client(b, double.Respond(http.StatusTooManyRequests, "", "Retry-After: 600"), horseracing.WithRetry(horseracing.Retry{MaxWait: time.Hour}))
 		ctx, cancel := context.WithCancel(b.Context())
 		var all sync.WaitGroup
 		call := func() { _ = double.OpenRaces(ctx, client) }

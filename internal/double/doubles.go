@@ -11,14 +11,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -27,7 +25,7 @@ import (
 const (
 	AppKey  = "app-Key/91+d7=e4"   // with characters that JSON, URLs and HTML escape
 	UserKey = `user"Key\51&c8%aé`  // likewise
-	Service = "https://game.test"  // the address of a script; nothing listens there
+	Service = "https://game.test"  // the address of a mock; nothing listens there
 	Refused = "http://127.0.0.1:1" // nothing listens there either, and the system gives the port to no other server
 )
 
@@ -60,58 +58,7 @@ func Equal(t *testing.T, what string, want, got any, opts ...cmp.Option) {
 	}
 }
 
-// Step is the response of a script to one request.
-type Step = httpmock.Responder
-
-// Script is a service in memory: it responds to the first request with its first
-// step, and so on; the last step again and again. It notes what it was sent.
-type Script struct {
-	Mu    sync.Mutex
-	Steps []Step
-	Seen  []Sent
-}
-
-func Play(steps ...Step) *Script { return &Script{Steps: steps} }
-
-func (s *Script) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body []byte
-	if req.Body != nil {
-		body, _ = io.ReadAll(req.Body)
-		req.Body.Close()
-	}
-	s.Mu.Lock()
-	s.Seen = append(s.Seen, Sent{time.Now(), req, string(body)})
-	next := s.Steps[min(len(s.Seen), len(s.Steps))-1]
-	s.Mu.Unlock()
-	again := req.WithContext(req.Context())
-	again.Body = io.NopCloser(strings.NewReader(string(body)))
-	return next(again)
-}
-
-func (s *Script) Requests() []Sent {
-	s.Mu.Lock()
-	defer s.Mu.Unlock()
-	return s.Seen
-}
-
-// Waits returns the time that passed between one request and the next.
-func (s *Script) Waits() []time.Duration {
-	var waits []time.Duration
-	for i, r := range s.Requests() {
-		if i > 0 {
-			waits = append(waits, r.At.Sub(s.Seen[i-1].At))
-		}
-	}
-	return waits
-}
-
 var ErrReset = errors.New("connection reset by peer")
-
-// Client returns a client that speaks to the script.
-func (s *Script) Client(tb testing.TB, opts ...horseracing.Option) *horseracing.Client {
-	tb.Helper()
-	return Connect(tb, Service, &http.Client{Transport: s}, opts...)
-}
 
 func Connect(tb testing.TB, url string, via *http.Client, opts ...horseracing.Option) *horseracing.Client {
 	tb.Helper()

@@ -41,6 +41,15 @@ func InTurn(responders ...httpmock.Responder) httpmock.Responder {
 	}
 }
 
+// Bodies responds with status 200 and one body after the other.
+func Bodies(bodies ...string) httpmock.Responder {
+	responders := make([]httpmock.Responder, len(bodies))
+	for i, body := range bodies {
+		responders[i] = httpmock.NewStringResponder(http.StatusOK, body)
+	}
+	return InTurn(responders...)
+}
+
 // Respond responds with a status, a body and header lines ("Retry-After: 3").
 func Respond(status int, body string, header ...string) httpmock.Responder {
 	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
@@ -59,11 +68,6 @@ func Stream(status int, length int64, body func() io.Reader, header ...string) h
 			Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		}, nil
 	}
-}
-
-// Broken responds with an error of the connection.
-func Broken(err error) httpmock.Responder {
-	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
 // Sent is a request as a mock got it.
