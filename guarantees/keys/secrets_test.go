@@ -178,11 +178,11 @@ func TestNoDriftAndNoNoteShowsAKey(t *testing.T) {
 		app, user := disguise(double.AppKey), disguise(double.UserKey)
 		var texts []string
 		collect := horseracing.WithDriftHandler(func(_ context.Context, d horseracing.Drift) { texts = append(texts, d.Path) })
-		c := double.Play(double.Respond(200, `[{"main_race_id":1,"`+app+`":1,"info":{"x`+user+`":2}}]`)).Client(t, collect, horseracing.WithUserKeys(double.UserKey))
+		c := double.Client(t, httpmock.NewStringResponder(200, `[{"main_race_id":1,"`+app+`":1,"info":{"x`+user+`":2}}]`), collect, horseracing.WithUserKeys(double.UserKey))
 		if _, err := c.Races.Open(t.Context()); err == nil && len(texts) != 2 { // JSON has no control characters
 			t.Errorf("%s: %q", name, texts)
 		}
-		refusing := double.Play(double.Respond(403, `{"message":"no key `+app+`, `+user+`"}`)).Client(t)
+		refusing := double.Client(t, httpmock.NewStringResponder(403, `{"message":"no key `+app+`, `+user+`"}`))
 		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), refusing)
 		if err != nil {
 			t.Fatal(err)
