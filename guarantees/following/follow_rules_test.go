@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,10 +49,9 @@ func TestCatchUpYieldsTheErrorOfItsContext(t *testing.T) {
 	}
 }
 
-// A race without a result is held back by when the follower first read it: the Date of the
-// responses may be off by hours.
+// A race waits for its result whatever the Date of the responses is, and a poll needs few requests.
 func TestAWrongDateReleasesNoRace(t *testing.T) {
-	for _, off := range []time.Duration{0, time.Hour, 2 * time.Hour, -150 * time.Minute, -5 * time.Hour} {
+	for _, off := range []time.Duration{0, time.Hour, 2 * time.Hour, -150 * time.Minute, -24 * time.Hour} {
 		double.RunBubble(t, off.String(), func(t *testing.T, fake *horseracingtest.Server) {
 			client := fake.Client(double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(req)
@@ -59,18 +60,126 @@ func TestAWrongDateReleasesNoRace(t *testing.T) {
 				}
 				return resp, err
 			}))
-			all, without := 0, 0
-			for race, err := range client.Races.Follow(horseracing.FollowQuery{}).All(double.Within(t, 6*time.Hour)) {
+			all, without, polls := 0, 0, 6*60
+			for race, err := range client.Races.Follow(horseracing.FollowQuery{Interval: time.Minute}).All(double.Within(t, 6*time.Hour)) {
 				if err == nil {
 					if all++; !race.Finished() {
 						without++
 					}
 				}
 			}
-			if all < 30 || without > 0 {
-				t.Errorf("%d of %d races without a final order", without, all)
+			if all < 30 || without > 0 || fake.RequestCount() > 5*polls {
+				t.Errorf("%d of %d races without a final order, %d requests of %d polls", without, all, fake.RequestCount(), polls)
 			}
 		}, horseracingtest.WithReadings(horseracingtest.Readings{EarlyResults: true}))
+	}
+}
+
+// What is listed after a first poll of an empty listing is new, whatever the local clock shows.
+func TestAfterAnEmptyListingEveryRaceIsNew(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 2 * time.Hour, -48 * time.Hour} {
+		double.RunBubble(t, ahead.String(), func(t *testing.T, fake *horseracingtest.Server) {
+			var f followed
+			for i := range horseracing.RaceID(6) {
+				f.isOnePoll = i%2 == 0
+				f.run(t, fake.Client(), horseracing.FollowQuery{}, 10*time.Minute)
+				fake.AddRaces(double.Finished(1+i, -ahead-time.Minute)...)
+			}
+			if f.run(t, fake.Client(), horseracing.FollowQuery{}, 10*time.Minute); len(f.errors) > 0 {
+				t.Errorf("errors %q", f.errors)
+			}
+			double.Equal(t, "races", once(1, 6), f.times)
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithClock(func() time.Time { return time.Now().Add(-ahead) }))
+	}
+}
+
+// A race every 90 minutes is listed at its start, and has its result ten minutes later. It comes
+// with it, also if the listing shows no other race that has one.
+func TestARaceComesWithItsResultHoweverItsFollowerRuns(t *testing.T) {
+	const races = 12
+	for name, test := range map[string]struct {
+		query    horseracing.FollowQuery
+		restarts time.Duration // 0: one process
+		isCron   bool          // each process is a CatchUp, and the next one starts a minute later
+		empty    time.Duration // every list is empty for that long, from the third race on
+	}{
+		"resumed every five minutes":       {restarts: 5 * time.Minute, query: horseracing.FollowQuery{Since: time.UnixMilli(1)}},
+		"CatchUp by cron":                  {isCron: true, query: horseracing.FollowQuery{Since: time.UnixMilli(1)}},
+		"from the first poll on":           {},
+		"from the first poll on, by cron":  {isCron: true},
+		"from now on":                      {query: horseracing.FollowQuery{Since: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}},
+		"after two hours of empty lists":   {query: horseracing.FollowQuery{Since: time.UnixMilli(1)}, empty: 2 * time.Hour},
+		"the same, resumed each half hour": {query: horseracing.FollowQuery{Since: time.UnixMilli(1)}, empty: 2 * time.Hour, restarts: 30 * time.Minute},
+	} {
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			end := time.Now().Add((races + 1) * 90 * time.Minute)
+			for i := range races {
+				time.AfterFunc(time.Duration(i)*90*time.Minute, func() { // the first one is listed at the first poll
+					race := double.Finished(horseracing.RaceID(i+1), 0)[0]
+					early := race
+					early.FinalOrder, early.Winners = nil, nil
+					fake.AddRaces(early)
+					time.AfterFunc(10*time.Minute, func() { fake.AddRaces(race) })
+					if i == 3 && test.empty > 0 {
+						fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Times: -1})
+						time.AfterFunc(test.empty, fake.ClearFaults)
+					}
+				})
+			}
+			time.Sleep(time.Minute)
+			f := followed{isOnePoll: test.isCron}
+			for time.Now().Before(end) {
+				within := time.Until(end)
+				if test.restarts > 0 {
+					within = test.restarts
+				}
+				f.run(t, fake.Client(), test.query, within)
+				time.Sleep(time.Minute)
+			}
+			double.Equal(t, "races", once(1, races), f.times)
+			if f.unfinished > 0 {
+				t.Errorf("%d races came without a result", f.unfinished)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// Each failure of a page is yielded, wherever in a poll it is, and nothing is lost.
+func TestEachFailureOfAPageIsYielded(t *testing.T) {
+	for skip := range 16 {
+		double.RunBubble(t, fmt.Sprint("after ", skip), func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 1, 80, time.Minute)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadRequest, Skip: skip, Times: 2})
+			var f followed
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}, time.Hour)
+			double.Equal(t, "races", once(1, 80), f.times)
+			double.Equal(t, "errors", 2, len(f.errors))
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// Races come in order, also if some lack their results, and the newest page fails at first.
+func TestAnOutageAtTheBeginningOfAPollKeepsTheOrder(t *testing.T) {
+	for _, failures := range []int{0, 5, 20} {
+		double.RunBubble(t, fmt.Sprint(failures), func(t *testing.T, fake *horseracingtest.Server) {
+			for i, race := range double.Finished(1, -3*time.Hour, -160*time.Minute, -2*time.Hour) {
+				if race.StartTime.Time = race.StartTime.Add(time.Duration(i)); i == 1 {
+					race.FinalOrder, race.Winners = nil, nil
+				}
+				fake.AddRaces(race)
+			}
+			addRaces(fake, 4, 63, time.Minute)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Times: failures})
+			var ids []horseracing.RaceID
+			for race, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour)}).All(double.Within(t, 3*time.Hour)) {
+				if err == nil {
+					ids = append(ids, race.MainRaceID)
+				}
+			}
+			if len(ids) != 63 || !slices.IsSorted(ids) {
+				t.Errorf("%d races, in the order %v", len(ids), ids)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
 
