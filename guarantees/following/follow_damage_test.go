@@ -36,11 +36,11 @@ func damaged(fake *horseracingtest.Server, change func(body []byte) []byte) (c *
 
 // followed is what a follower yielded, and the cursor that was stored.
 type followed struct {
-	times      map[horseracing.RaceID]int
-	unfinished int // races that came without a result
-	errors     []string
-	cursor     horseracing.Cursor
-	isOnePoll  bool // processes range over CatchUp
+	times     map[horseracing.RaceID]int
+	errors    []string
+	cursor    horseracing.Cursor
+	isOnePoll bool                    // processes range over CatchUp
+	yielded   func(*horseracing.Race) // is called with each race, if it is not nil
 }
 
 // run is one process that ends by itself: it resumes at the cursor, and keeps the
@@ -80,8 +80,8 @@ func (f *followed) process(t *testing.T, within time.Duration, c *horseracing.Cl
 			continue
 		}
 		f.times[race.MainRaceID]++
-		if !race.Finished() {
-			f.unfinished++
+		if f.yielded != nil {
+			f.yielded(race)
 		}
 		f.cursor = follower.Cursor()
 		if n--; n == 0 && race.MainRaceID%2 == 0 {

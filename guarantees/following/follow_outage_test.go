@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,60 +13,6 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
-
-// A follower reads a past of busy and quiet days, and then what finishes, some of it late.
-// The service is down for hours, wholly or for most requests, also in the middle of a poll, or
-// a quarter of the pages fail all the time. The process is killed now and then. Each race
-// comes once.
-func TestAnOutageCostsNoRace(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(double.Worlds(6, 120, 2)) {
-		double.RunBubble(t, fmt.Sprint(seed), func(t *testing.T, fake *horseracingtest.Server) {
-			random, client := rand.New(rand.NewPCG(seed, 1)), fake.Client()
-			down, begin := 30*time.Minute+time.Duration(random.Int64N(int64(23*time.Hour))), time.Duration(random.IntN(2))*2*time.Hour
-			passes, total := []float64{0.75, 0, 0.02, 0.1}[seed%4], begin+down+6*time.Hour
-			var listed []time.Duration // when each race is, from now on
-			add := func(in, ago time.Duration) {
-				listed = append(listed, in)
-				id := horseracing.RaceID(len(listed))
-				time.AfterFunc(in, func() { fake.AddRaces(double.Finished(id, -ago)...) })
-			}
-			for i := range 1000 {
-				add(0, time.Duration(i/100)*30*time.Hour+time.Duration(random.IntN(1+i%100*10))*time.Minute+time.Minute)
-			}
-			for in := time.Minute; in < total; in += 90 * time.Second { // one in nine is late
-				add(in, max(time.Second, time.Duration(random.IntN(500)-445)*time.Minute))
-			}
-			if passes == 0.75 {
-				client = fake.Client(double.NoRetries())
-			}
-			fault := horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Body: "<html>down</html>", Skip: random.IntN(100), Probability: 1 - passes, Times: -1}
-			time.AfterFunc(begin, func() {
-				fake.Inject(fault)
-				if passes < 0.75 {
-					time.AfterFunc(down, fake.ClearFaults)
-				}
-			})
-			var f followed
-			started := time.Now()
-			time.Sleep(time.Second) // until the past is there
-			query := horseracing.FollowQuery{Since: time.Now().AddDate(0, -2, 0), Interval: 2 * time.Minute, Concurrency: 1 + int(seed%3)}
-			for time.Since(started) < total {
-				f.isOnePoll = random.IntN(2) == 0
-				f.process(t, min(total-time.Since(started), 3*time.Hour), client, query, 1+random.IntN(500))
-				time.Sleep(query.Interval)
-			}
-			for i, in := range listed {
-				if n := f.times[horseracing.RaceID(i+1)]; n > 1 || n < 1 && in < total-time.Hour {
-					t.Errorf("down for %v, %v of the requests pass: race %d came %d times", down, passes, i+1, n)
-				}
-			}
-			if len(f.errors) == 0 && (passes == 0 || passes == 0.75) {
-				t.Errorf("down for %v: no error", down)
-			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
-}
 
 // A body that is dropped on the way, or a tier that is ignored, is an error at once, and
 // costs no race: neither a follower that catches up nor a walk passes over any.
