@@ -89,17 +89,15 @@ func Waits(sent []Sent) (waits []time.Duration) {
 func Noting(sent *[]Sent, respond httpmock.Responder) httpmock.Responder {
 	var mu sync.Mutex
 	return func(req *http.Request) (*http.Response, error) {
-		var body []byte
+		var body strings.Builder
 		if req.Body != nil {
-			body, _ = io.ReadAll(req.Body)
-			req.Body.Close()
+			io.Copy(&body, req.Body)
+			req.Body = io.NopCloser(strings.NewReader(body.String()))
 		}
 		mu.Lock()
-		*sent = append(*sent, Sent{time.Now(), req, string(body)})
+		*sent = append(*sent, Sent{time.Now(), req, body.String()})
 		mu.Unlock()
-		again := req.WithContext(req.Context())
-		again.Body = io.NopCloser(strings.NewReader(string(body)))
-		return respond(again)
+		return respond(req)
 	}
 }
 
