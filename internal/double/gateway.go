@@ -1,0 +1,80 @@
+package double
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Repeated is a header of the requests that a [Gateway] repeats.
+const Repeated = "X-Repeated"
+
+// Gateway is a proxy as there are some. It sends each registration twice, and responds to the first
+// one as the service responds to the second. What is read it caches for a minute, by URL. It heeds
+// a request that wants nothing from caches.
+type Gateway struct {
+	Next http.RoundTripper
+
+	mu     sync.Mutex
+	cached map[string]page
+}
+
+type page struct {
+	http.Response
+	body    []byte
+	expires time.Time
+}
+
+// RoundTrip sends a request, or responds from the cache.
+func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPost {
+		return g.repeat(req)
+	}
+	g.mu.Lock()
+	at, ok := g.cached[req.URL.Path]
+	g.mu.Unlock()
+	if ok && time.Now().Before(at.expires) && req.Header.Get("Cache-Control") != "no-cache" {
+		at.Body = io.NopCloser(bytes.NewReader(at.body))
+		return &at.Response, nil
+	}
+	resp, err := g.Next.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusOK || req.ContentLength > 0 { // a body selects a page
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cached == nil {
+		g.cached = map[string]page{}
+	}
+	g.cached[req.URL.Path] = page{*resp, body, time.Now().Add(time.Minute)}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+func (g *Gateway) repeat(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	var resp *http.Response
+	for _, isRepeated := range []bool{false, true} {
+		if resp != nil {
+			resp.Body.Close()
+		}
+		sent := req.Clone(req.Context())
+		sent.Body = io.NopCloser(bytes.NewReader(body))
+		if isRepeated {
+			sent.Header.Set(Repeated, "yes")
+		}
+		resp, err = g.Next.RoundTrip(sent)
+	}
+	return resp, err
+}
