@@ -5,12 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,8 +48,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runBot registers two horses for all races, in any order.
+// runBot registers two horses for all races, in any order. It ends after a signal, once it knows what
+// became of the registration that is under way.
 func runBot(args string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
 	var path, url, apiKey string
 	var userKey horseracing.UserKey
 	var horses [2]horseracing.HorseNumber
@@ -58,12 +69,15 @@ func runBot(args string) error {
 	}
 	for _, i := range rand.Perm(2 * botRaces) {
 		r := horseracing.Registration{Horse: horses[i%2], Race: horseracing.RaceID(1 + i/2), UserKey: userKey}
-		_, err := l.Register(context.Background(), r, tokens(10))
+		_, err := l.Register(ctx, r, tokens(10))
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err != nil && !errors.Is(err, ledger.ErrBudget) && !errors.Is(err, ledger.ErrEntered) && !errors.Is(err, ledger.ErrUnsettled) && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 			return err
 		}
 		if i%5 == 0 {
-			if err := l.Settle(context.Background()); err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			if err := l.Settle(ctx); err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				return err
 			}
 		}
@@ -71,23 +85,47 @@ func runBot(args string) error {
 	return nil
 }
 
+// The way to the service repeats each registration and caches what is read.
 func TestEightProcessesThatAreKilledPayEachPairOnceWithinTheBudget(t *testing.T) {
 	for run := range double.Worlds(5, 500, 5) {
-		playProcesses(t, rand.New(rand.NewPCG(3, uint64(run))))
+		playProcesses(t, rand.New(rand.NewPCG(3, uint64(run))), os.Kill)
 		if t.Failed() {
 			t.Fatalf("run %d", run)
 		}
 	}
 }
 
-func playProcesses(t *testing.T, random *rand.Rand) {
+func TestEightProcessesThatAreAskedToEndKnowEachOutcome(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no such signal")
+	}
+	for run := range double.Worlds(3, 300, 3) {
+		playProcesses(t, rand.New(rand.NewPCG(4, uint64(run))), syscall.SIGTERM)
+		if t.Failed() {
+			t.Fatalf("run %d", run)
+		}
+	}
+}
+
+// playProcesses lets eight bots share a ledger while some of them get a signal at random instants.
+// Responses are lost unless that signal leaves time to wait for them.
+func playProcesses(t *testing.T, random *rand.Rand, end os.Signal) {
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithSeed(random.Uint64()))
 	defer fake.Close()
+	gateway := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", strings.TrimPrefix(fake.URL, "http://")
+		},
+		Transport: &double.Gateway{Next: http.DefaultTransport}, ErrorLog: log.New(io.Discard, "", 0),
+	})
+	defer gateway.Close()
 	addRaces(fake, 1, botRaces)
-	injectLosses(fake)
+	if end == os.Kill {
+		injectLosses(fake)
+	}
 	fake.Inject(horseracingtest.Fault{Path: registerPath, Probability: 0.7, Delay: 50 * time.Millisecond})
 	path := filepath.Join(t.TempDir(), "l")
-	args := fmt.Sprintln(path, fake.URL, fake.APIKey, string(fake.UserKey(0)), fake.Horses(0)[0], fake.Horses(0)[1])
+	args := fmt.Sprintln(path, gateway.URL, fake.APIKey, string(fake.UserKey(0)), fake.Horses(0)[0], fake.Horses(0)[1])
 	var bots sync.WaitGroup
 	start := func() *os.Process {
 		var stderr bytes.Buffer
@@ -119,17 +157,24 @@ func playProcesses(t *testing.T, random *rand.Rand) {
 		time.Sleep(time.Duration(random.IntN(80)) * time.Millisecond)
 		i := random.IntN(len(processes))
 		expectWritten()
-		_ = processes[i].Kill() // it may have ended
+		_ = processes[i].Signal(end) // it may have ended
 		processes[i] = start()
 	}
 	bots.Wait()
 	expectWritten()
 	fake.ClearFaults()
-	fake.Advance(3 * time.Hour)
-	l := open(t, path, fake.Client())
+	client, err := horseracing.NewClient(gateway.URL, fake.APIKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, path, client)
 	if used := l.Paid(time.Time{}); !used.Equal(tokens(10 * feesAllowed)) { // there are more races
 		t.Errorf("%s of the budget are used", used)
 	}
+	if _, held := ledger.Sum(l.Entries(), time.Time{}); end != os.Kill && !held.IsZero() {
+		t.Errorf("%s may be paid, in %s", held, read(t, path))
+	}
+	fake.Advance(3 * time.Hour)
 	if err := l.Settle(t.Context()); err != nil {
 		t.Error(err)
 	}
