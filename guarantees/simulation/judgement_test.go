@@ -193,7 +193,7 @@ func (w *world) audit(b *bot) {
 	tries := map[payment]int{} // that may have been paid
 	for _, r := range w.fake.Requests() {
 		var pair payment
-		if r.Method != http.MethodPost || json.Unmarshal(r.Body, &pair) != nil || !paid[pair] {
+		if r.Method != http.MethodPost || r.Header.Get(double.Repeated) != "" || json.Unmarshal(r.Body, &pair) != nil || !paid[pair] {
 			continue
 		}
 		if refused := r.Status >= 400 && r.Status < 500; !refused || tries[pair] > 0 {

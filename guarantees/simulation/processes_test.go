@@ -53,7 +53,7 @@ func (w *world) run(name string, pause time.Duration, program func(context.Conte
 				limit: 245 * time.Minute, // three hours in which everything is refused, a Retry-After of an hour from their end, and the retries
 			}
 			log := slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			p.client = w.fake.Client(double.Wrap(p.send), horseracing.WithLogger(log))
+			p.client = w.fake.Client(double.Wrap(p.send), horseracing.WithLogger(log), horseracing.WithHTTPClient(&http.Client{Transport: w.way}))
 			program(ctx, p)
 			cancel()
 			if p.dead && p.ledger != "" {
@@ -74,6 +74,12 @@ func (p *process) survives() bool {
 		p.kills.Add(1)
 	}
 	return !p.dead
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
 }
 
 // send sends a request, unless the process is killed before. It may be killed after the
@@ -360,8 +366,14 @@ func (w *world) register(user int) *bot {
 						race = heat
 					}
 				}
+				asked := time.Now().Add(time.Duration(1 + p.random.Int64N(int64(time.Second)))) // to end, at times under way
 				sending.Go(func() {
+					ctx, stop := context.WithDeadline(ctx, asked)
+					defer stop()
 					_, err := l.Register(ctx, horseracing.Registration{Horse: horse, Race: race.MainRaceID, UserKey: w.fake.UserKey(b.user)}, race.EntryFee)
+					if errors.Is(err, horseracing.ErrOutcomeUnknown) && time.Now().Equal(asked) && !p.isDead() {
+						p.t.Errorf("%s did not wait for a response: %v", p.name, err)
+					}
 					p.fail(err)
 				})
 			}

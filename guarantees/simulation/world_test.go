@@ -35,6 +35,7 @@ const (
 type world struct {
 	t        *testing.T
 	fake     *horseracingtest.Server
+	way      http.RoundTripper // to it
 	seed     uint64
 	calm     time.Time // from then on there is no trouble
 	end      time.Time
@@ -64,6 +65,11 @@ func newWorld(t *testing.T, seed uint64) *world {
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),
 		horseracingtest.WithLatency(time.Duration(1+random.IntN(200))*time.Millisecond),
 		horseracingtest.WithHistory(random.IntN(400)), horseracingtest.WithTies(1+random.IntN(9)), horseracingtest.WithSchedule(10), horseracingtest.WithRequestLog(1<<20))
+	w.way = w.fake.HTTPClient().Transport
+	if readings.Participants == "" && random.IntN(2) == 0 { // a race lists its horses at once
+		w.way = &double.Gateway{Next: w.way}
+		t.Log("a proxy repeats registrations, and caches what is read")
+	}
 	inLine := horseracing.NewTimestamp(w.fake.Now().Add(-time.Duration(random.Int64N(int64(3 * day)))))
 	onInstant := random.IntN(14) // more than a page holds, at times
 	if readings.Inclusive {      // a full page at start_time_from is an ignored body

@@ -11,9 +11,10 @@ import (
 // Repeated is a header of the requests that a [Gateway] repeats.
 const Repeated = "X-Repeated"
 
-// Gateway is a proxy as there are some. It sends each registration twice, and responds to the first
-// one as the service responds to the second. What is read it caches for a minute, by URL. It heeds
-// a request that wants nothing from caches.
+// Gateway is a proxy as there are some. It sends each registration twice, and responds as the
+// service responds to the second one, unless that is refused for another reason than that the horse
+// is registered already. What is read it caches for a minute, by URL. It heeds a request that wants
+// nothing from caches.
 type Gateway struct {
 	Next http.RoundTripper
 
@@ -64,17 +65,19 @@ func (g *Gateway) repeat(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var resp *http.Response
-	for _, isRepeated := range []bool{false, true} {
-		if resp != nil {
-			resp.Body.Close()
-		}
-		sent := req.Clone(req.Context())
-		sent.Body = io.NopCloser(bytes.NewReader(body))
-		if isRepeated {
-			sent.Header.Set(Repeated, "yes")
-		}
-		resp, err = g.Next.RoundTrip(sent)
+	sent := req.Clone(req.Context())
+	sent.Body = io.NopCloser(bytes.NewReader(body))
+	first, failed := g.Next.RoundTrip(sent)
+	again := req.Clone(req.Context())
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	again.Header.Set(Repeated, "yes")
+	resp, err := g.Next.RoundTrip(again)
+	if err == nil && resp.StatusCode/100 == 4 && resp.StatusCode != http.StatusConflict {
+		resp.Body.Close()
+		return first, failed
+	}
+	if failed == nil {
+		first.Body.Close()
 	}
 	return resp, err
 }
