@@ -30,6 +30,9 @@ type FollowQuery struct {
 // Follower yields each newly finished race or tournament exactly once, by polling. No
 // request is made until it is ranged over.
 //
+// To keep a store up to date each day, range over [Follower.CatchUp] with the cursor of the day
+// before. A program that keeps running ranges over [Follower.All].
+//
 // It keeps its position as a [Pager] does: break out of a loop, then range again to continue,
 // or store [Follower.Cursor] and resume in another process. Store the cursor in the
 // transaction that handles an entry, and none is handled twice. No entry is missed, even across
@@ -54,8 +57,8 @@ type Follower[T any] struct {
 // Follow returns a Follower of the finished races.
 //
 // With Since it yields the races that start at Since or later, past races first.
-// Without Since it yields the races that finish after its first successful poll. With
-// Resume it continues after a saved cursor.
+// Without Since it yields the races that finish after its first successful poll: all of them, if
+// that poll found none. With Resume it continues after a saved cursor.
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
@@ -123,8 +126,8 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 // failure there is a backoff of up to five minutes. No entry is missed because of an outage.
 //
 // While a page cannot be read, each attempt yields its error. Entries that start earlier than
-// those of the page are yielded meanwhile, the others once the page can be read. While the newest page cannot be read, no entry is yielded, because each poll starts with
-// that page.
+// those of the page are yielded meanwhile, the others once the page can be read. While the
+// newest page cannot be read, no entry is yielded, because each poll starts with that page.
 //
 // If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
 // many entries have the same start time, a [*TieOverflowError] is yielded. With
@@ -134,6 +137,7 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 //
 // A race that has participants and no FinalOrder is listed before its result is known. It is yielded
 // once it has a FinalOrder, or, as it is, once a race is listed that starts more than Lookback later.
+// So if the listing has no results at all, its races come Lookback late.
 //
 // If more than 700 entries start within Lookback, an entry that finishes late may be missed
 // if it starts earlier than the newest 700 of them.

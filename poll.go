@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// This file has the time of everything that reads again: of watches, followers, walks and
-// Registered.
+// This file says when something is read again: when the next poll of a follower or a watch is due,
+// and how long the pause after an empty list is. It also tells when a response was made.
 
 // pollSchedule determines when the next poll is due.
 type pollSchedule struct {
