@@ -235,11 +235,16 @@ var instants = json.UnmarshalFromFunc(readInstant)
 // readInstant reads an instant in ISO 8601, which is in UTC if it has no zone, or in milliseconds.
 func readInstant(d *jsontext.Decoder, t *time.Time) error {
 	text, err := d.ReadValue()
-	if text.Kind() == jsontext.KindNumber {
+	switch {
+	case err != nil:
+		return err
+	case text.Kind() == jsontext.KindNumber:
 		var stamp Timestamp
 		err = stamp.UnmarshalJSON(text)
 		*t = stamp.Time
-	} else if *t, err = time.Parse(`"2006-01-02T15:04:05"`, string(text)); err != nil { // it accepts fractions, too
+		return err
+	}
+	if *t, err = time.Parse(`"2006-01-02T15:04:05"`, string(text)); err != nil { // which accepts fractions, too
 		err = json.Unmarshal(text, t)
 	}
 	return err
