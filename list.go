@@ -181,11 +181,3 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 	}
 	return found, nil
 }
-
-// feeOf returns the entry fee of a race or a tournament, and of another entry zero.
-func feeOf(entry any) (fee BigInt) {
-	if e, ok := entry.(interface{ fee() BigInt }); ok {
-		fee = e.fee()
-	}
-	return fee
-}

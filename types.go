@@ -63,6 +63,14 @@ func idOf(entry any) string {
 	return ""
 }
 
+// feeOf returns the entry fee of a race or a tournament, and of another entry zero.
+func feeOf(entry any) (fee BigInt) {
+	if e, ok := entry.(interface{ fee() BigInt }); ok {
+		fee = e.fee()
+	}
+	return fee
+}
+
 // TierID is the number of a tier, as in queries and tournaments. In a query the zero
 // value means TierOmega, the service's default.
 type TierID int

@@ -96,8 +96,8 @@ func (w *Wire) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request. One attempt of a write is sent once, whatever a
-// wrapper does: it must not reach the service twice.
+// RoundTrip sends a request. One attempt of a write is sent once, whatever a wrapper does. The error
+// of one that is stopped here is no [*UnsentError], because the wrapper may have sent another.
 func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if isRead(req.Method) {
 		return w.reads.RoundTrip(req)
@@ -106,7 +106,7 @@ func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			req.Body.Close()
 		}
-		return nil, fmt.Errorf("%s not sent: a transport wrapper must %s", req.Method, problem)
+		return nil, fmt.Errorf("a transport wrapper must %s: a %s was stopped", problem, req.Method)
 	}
 	return w.writes.RoundTrip(unrepeatable(req))
 }
