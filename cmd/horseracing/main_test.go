@@ -279,6 +279,7 @@ func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 		{with(""), "results -o f --table", 2, "--table and -o exclude each other"},
 		{with(""), "results --cursor -", 2, "want the name of a file"},
 		{with(""), "results -o /dev/null", 2, "is not a regular file"},
+		{with(""), "results -o /dev/stdout", 2, "-o /dev/stdout is not a regular file: leave it out"},
 		{with(""), "tournaments -n 2", 2, "--limit needs --finished"},
 		{with(""), "register --demo --yes --horse 1 --race 1 --ledger f", 2, "leave --yes out"},
 		{nil, "register --demo --horse 1 --race 1 --ledger " + filepath.Join(folder, "none"), 3, "GET /api/v1/races/1: not found"}, // by the fake

@@ -3,9 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -18,6 +22,7 @@ type origin struct {
 	Service string             `json:"service"`
 	Tier    horseracing.TierID `json:"tier"`
 	Since   time.Time          `json:"since,omitzero"` // of the first run
+	Size    int64              `json:"size,omitzero"`  // bytes that are certainly in the file of -o
 }
 
 // check returns an error if the file at path, which has this origin, is used for another one.
@@ -43,6 +48,9 @@ func (o origin) from(first origin, p *program, path string) origin {
 
 // resolve follows symbolic links to a file that is to be written, which need not exist.
 func resolve(flag, path string) (string, error) {
+	if name := filepath.Clean(path); slices.Contains([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, name) || strings.HasPrefix(name, "/dev/fd/") {
+		return "", usageError(fmt.Sprintf("%s %s is not a regular file: leave it out to print to standard output", flag, path))
+	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return path, nil
 	}
@@ -63,5 +71,36 @@ func lockBeside(path string) (*flock.Flock, error) {
 	if err == nil && !locked {
 		err = fmt.Errorf("%s %w", path, errInUse)
 	}
-	return lock, err
+	return lock, lockError(path, err)
+}
+
+// lockError says what to do if the file system has no locks, as package ledger does.
+func lockError(path string, err error) error {
+	if errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("%s: its file system has no locks; put the file on a local disk: %w", path, err)
+	}
+	return err
+}
+
+// lockedBytes are those of the lock file that are locked. On Windows nobody can read them.
+const lockedBytes = 1
+
+// readNote reads what a lock file says about the file beside it. It is empty in a new one.
+func readNote(lock *flock.Flock) ([]byte, error) {
+	file, err := os.Open(lock.Path())
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.NewSectionReader(file, lockedBytes, firstTail))
+}
+
+// writeNote writes what a lock file says.
+func writeNote(lock *flock.Flock, text []byte) error {
+	file, err := os.OpenFile(lock.Path(), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(text, lockedBytes)
+	return errors.Join(err, file.Truncate(lockedBytes+int64(len(text))), file.Close())
 }

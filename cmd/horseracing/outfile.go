@@ -49,7 +49,7 @@ func raceOf(line []byte) (*horseracing.Race, bool) {
 		ID    horseracing.Number    `json:"main_race_id"` // 7.0, too
 		Start horseracing.Timestamp `json:"start_time"`
 	}
-	err := json.Unmarshal(line, &race)
+	err := json.Unmarshal(bytes.TrimPrefix(line, byteOrderMark), &race)
 	id, isWhole := race.ID.Int64()
 	return &horseracing.Race{MainRaceID: horseracing.RaceID(id), StartTime: race.Start}, err == nil && isWhole && id > 0 && !race.Start.IsZero()
 }
@@ -65,8 +65,9 @@ func openOut(p *program, path string, from origin) (*outFile, error) {
 	if f.lock, err = lockBeside(path); err != nil {
 		return nil, err
 	}
+	_, missing := os.Stat(path)
 	if f.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err == nil {
-		err = f.begin(p)
+		err = f.begin(p, missing == nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.close())
@@ -77,13 +78,14 @@ func openOut(p *program, path string, from origin) (*outFile, error) {
 // close lets other processes use the file.
 func (f *outFile) close() (err error) {
 	if f.file != nil {
-		err = errors.Join(f.file.Sync(), f.file.Close())
+		err = f.file.Close()
 	}
 	return errors.Join(err, f.lock.Close())
 }
 
-// begin reads the file, compares its origin with that of this run, and cuts it.
-func (f *outFile) begin(p *program) error {
+// begin reads the file, compares its origin with that of this run, and cuts it. One that was removed
+// may begin anew.
+func (f *outFile) begin(p *program, existed bool) error {
 	if err := f.read(time.Now()); err != nil {
 		return err
 	}
@@ -95,6 +97,8 @@ func (f *outFile) begin(p *program) error {
 	switch {
 	case err != nil:
 		return err
+	case existed && f.size < stored.Size:
+		return fmt.Errorf("%s has %d bytes of races, but %s says that %d were written: restore the file, or remove both to begin anew", path, f.size, f.lock.Path(), stored.Size)
 	case f.size == 0: // whatever it was for
 	case stored.Service != "":
 		if err := stored.check(f.origin, path); err != nil {
@@ -109,17 +113,9 @@ func (f *outFile) begin(p *program) error {
 	return errors.Join(f.writeOrigin(), f.file.Truncate(f.size))
 }
 
-// lockedBytes are those of the lock file that are locked. On Windows nobody can read them.
-const lockedBytes = 1
-
 // readOrigin reads the origin from the lock file. It is zero in one of an older version.
 func (f *outFile) readOrigin() (stored origin, err error) {
-	file, err := os.Open(f.lock.Path())
-	if err != nil {
-		return stored, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.NewSectionReader(file, lockedBytes, firstTail))
+	text, err := readNote(f.lock)
 	if err == nil && len(text) > 0 && json.Unmarshal(text, &stored) != nil {
 		err = fmt.Errorf("%s is damaged: remove it", f.lock.Path())
 	}
@@ -131,12 +127,17 @@ func (f *outFile) writeOrigin() error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(f.lock.Path(), os.O_RDWR, 0)
-	if err != nil {
+	return writeNote(f.lock, text)
+}
+
+// sync syncs the file, and then notes its size.
+func (f *outFile) sync() error {
+	f.synced = time.Now()
+	if err := f.file.Sync(); err != nil {
 		return err
 	}
-	_, err = file.WriteAt(text, lockedBytes)
-	return errors.Join(err, file.Truncate(lockedBytes+int64(len(text))), file.Close())
+	f.origin.Size = f.size
+	return f.writeOrigin()
 }
 
 // read finds the end of the last whole line, the newest race, and the races that start later
@@ -145,6 +146,13 @@ func (f *outFile) read(now time.Time) error {
 	info, err := f.file.Stat()
 	if err != nil {
 		return err
+	}
+	head := make([]byte, min(2, info.Size()))
+	if _, err := f.file.ReadAt(head, 0); err != nil {
+		return err
+	}
+	if _, err := withoutMark(head); err != nil {
+		return fmt.Errorf("%s: %w", f.file.Name(), err)
 	}
 	for length := int64(firstTail); ; length *= 4 {
 		begin := max(0, info.Size()-length)
@@ -221,6 +229,7 @@ func (f *outFile) wholeLines(tail []byte, begin int64) ([]byte, error) {
 
 // isBegun reports whether a text is a race, the beginning of an object, or nothing.
 func isBegun(text []byte) bool {
+	text = bytes.TrimPrefix(text, byteOrderMark)
 	_, isRace := raceOf(text)
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
 	return len(text) == 0 || isRace || text[0] == '{' && errors.Is(err, io.ErrUnexpectedEOF)
@@ -240,12 +249,13 @@ func (f *outFile) append(line []byte) error {
 	if named, err := os.Stat(f.file.Name()); err != nil || !os.SameFile(named, ours) || ours.Size() != f.size {
 		return fmt.Errorf("%s was changed by something else: nothing more is written to it", f.file.Name())
 	}
-	n, err := f.file.WriteAt(line, f.size)
-	f.size += int64(n)
-	if err == nil && time.Since(f.synced) > syncInterval {
-		err, f.synced = f.file.Sync(), time.Now()
+	if _, err := f.file.WriteAt(line, f.size); err != nil {
+		return err
 	}
-	return err
+	if f.size += int64(len(line)); time.Since(f.synced) > syncInterval {
+		return f.sync()
+	}
+	return nil
 }
 
 // query selects the races that the file may lack.
@@ -285,5 +295,5 @@ func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions
 	if err != nil {
 		p.say(toContinue)
 	}
-	return errors.Join(err, f.close())
+	return errors.Join(err, f.sync(), f.close())
 }

@@ -101,6 +101,15 @@ func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
 	if again.status != 0 || again.stdout != "" || !strings.HasSuffix(again.stderr, ": 0\n") || !slices.Equal(linesOf(t, file), after) {
 		t.Errorf("without news: %+v", again)
 	}
+	ofWindows := "\ufeff" + strings.ReplaceAll(strings.Join(after, ""), "\n", "\r\n")
+	writeFile(t, file+".windows", ofWindows)
+	got = run(t, environment(fake), "results", "-o", file+".windows")
+	if text := strings.Join(linesOf(t, file+".windows"), ""); got.status != 0 || text != ofWindows {
+		t.Errorf("of Windows: %d bytes, want %d: %+v", len(text), len(ofWindows), got)
+	}
+	if os.Remove(file); run(t, environment(fake), "results", "--since", "2025-05-30", "-o", file).status != 0 || !slices.Equal(linesOf(t, file), after) {
+		t.Errorf("after it was removed: %d races, want %d", len(linesOf(t, file)), len(after))
+	}
 }
 
 // A first run that reads nothing leaves -since to the next one.
@@ -200,6 +209,9 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 		"an object":       {`{"races":[]}`, "", environment(fake), "5", 1, "a last line that is not a race"},
 		"UTF-16":          {"{\x00\"\x00_\x00", "", environment(fake), "5", 1, "zeros in its first line"},
 		"newest first":    {lines[len(lines)-1] + strings.Repeat(whole, 30), "", environment(fake), "5", 1, "other races at its begin"},
+		"emptied":         {"", "", environment(fake), "5", 1, "has 0 bytes of races, but "},
+		"cut by lines":    {lines[0], "", environment(fake), "5", 1, " were written: restore the file"},
+		"marked UTF-16":   {"\xff\xfe{\x00", "", environment(fake), "5", 1, "the text is UTF-16"},
 		"another service": {whole, "", environment(other), "5", 2, "belongs to " + fake.URL},
 		"another tier":    {whole, "", environment(fake), "3", 2, "is about tier 5, not 3"},
 		"a damaged lock":  {whole, " {", environment(fake), "5", 1, ".lock is damaged"},

@@ -68,8 +68,12 @@ func (c *position) read(p *program) error {
 	if err != nil {
 		return err
 	}
+	text = bytes.TrimSpace(text)
+	if note, err := readNote(c.lock); err == nil && len(text) == 0 && len(note) == 0 { // it was never written
+		return nil
+	}
 	stored := position{origin: c.origin}
-	if text = bytes.TrimSpace(text); bytes.HasPrefix(text, []byte("{")) {
+	if bytes.HasPrefix(text, []byte("{")) {
 		err = json.Unmarshal(text, &stored)
 	} else {
 		stored.Cursor, err = horseracing.ParseCursor(string(text))
@@ -104,7 +108,7 @@ func (c *position) save() error {
 	defer c.mu.Unlock()
 	c.timer = nil
 	if c.path != "" && c.failed == nil {
-		c.failed = c.replace()
+		c.failed = errors.Join(c.replace(), writeNote(c.lock, []byte("written\n")))
 	}
 	return c.failed
 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -43,10 +44,22 @@ func TestAPositionKeepsItsLinkAndItsMode(t *testing.T) {
 	}
 }
 
+func TestAFileSystemWithoutLocksIsNamed(t *testing.T) {
+	for _, err := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.ENOTSUP} {
+		if text := lockError("/mnt/f", &os.PathError{Op: "flock", Path: "/mnt/f.lock", Err: err}).Error(); !strings.Contains(text, "/mnt/f: its file system has no locks; put the file on a local disk") {
+			t.Error(text)
+		}
+	}
+	if err := lockError("/mnt/f", os.ErrPermission); err != os.ErrPermission {
+		t.Error(err)
+	}
+}
+
 func TestTheTextOfACursorIsAPosition(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
 	file := filepath.Join(t.TempDir(), "file")
+	writeFile(t, file, "") // it was never written, unlike below
 	first := run(t, environment(fake), "results", "--since", "2025-05-30", "--cursor", file, "--with-cursor", "-n", "3").stdout
 	line, rest, _ := strings.Cut(first, "\n")
 	_, cursor, _ := strings.Cut(line, `{"cursor":"`)

@@ -41,7 +41,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 // body returns the body of the last response, once its call has returned.
 func (r *receiver) body() []byte {
 	if last := r.last.Load(); last != nil {
-		return bytes.TrimPrefix(last.Bytes(), []byte("\ufeff"))
+		return bytes.TrimPrefix(last.Bytes(), byteOrderMark)
 	}
 	return nil
 }

@@ -27,5 +27,7 @@ func withoutMark(text []byte) ([]byte, error) {
 	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
 		return nil, errors.New("the text is UTF-16: write it as UTF-8, in PowerShell with | Out-File -Encoding utf8")
 	}
-	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
+	return bytes.TrimPrefix(text, byteOrderMark), nil
 }
+
+var byteOrderMark = []byte("\ufeff")
