@@ -1,46 +1,24 @@
-// Package ledger registers horses so that no fee is paid twice and no budget is
-// exceeded, even if programs are killed or responses are lost.
+// Package ledger registers horses so that no fee is paid twice and no budget is exceeded, even if
+// programs are killed or responses are lost.
 //
-// A [Ledger] is a file of JSON Lines. [Ledger.Register] appends a line with the state
-// [Sending] just before it sends a registration, and another line when its outcome is known.
-// Each line is on disk before the ledger continues. If the call ends before it sends anything,
-// for example because the service refuses requests at the moment, no line is written.
+// A [Ledger] is a file of JSON Lines that any number of processes can have open. Just before
+// [Ledger.Register] sends a registration, it locks the file, reads what others appended, checks the
+// pair of horse and race and the budgets, and appends a line with the state [Sending]; when the
+// outcome is known, it appends another line. Each line is on disk before the ledger continues, and
+// the file is locked for one line at a time, never during a request. A pair whose last line is
+// Sending, [Unknown] or [Entered] is not sent again by any process, and its fee counts against the
+// budgets, so a program that is killed leaves at worst an outcome that has to be looked up.
+// [Ledger.Settle] reads it from the race, which a bot does each minute or so while it continues with
+// other races, and [Ledger.Decide] records what a person found out in the game. Hours may pass until
+// a race lists its horses, so choose budgets that leave room for the fees of a few such
+// registrations. A lock file beside the ledger says how many bytes were written, so that a ledger
+// which was emptied, replaced or lost is an error and not a new beginning.
 //
-// # Unknown outcomes
-//
-// If the outcome is unknown, the fee may be paid. The fee then counts against the budgets, and
-// the pair of horse and race is not registered again, until the outcome is known:
-// [Ledger.Settle] reads it from the race, and [Ledger.Decide] records what a person found out
-// in the game. A bot calls Settle each minute or so, and continues with other races meanwhile.
-// Hours may pass until a race lists its horses, so choose budgets that leave room for the fees
-// of a few such registrations.
-//
-// # Several processes
-//
-// Any number of processes can have a ledger open. The file is locked only while one line is
-// appended: a process takes the lock, reads what others appended, checks the pair and the
-// budgets, writes its line, syncs it to disk and unlocks. While an entry is Sending, it counts
-// against the budgets of every process, and no process sends its pair.
-//
-// # If a program is killed
-//
-// The ledger knows of every payment, and no fee is paid twice, because a program can be killed
-// only at one of these points of a registration:
-//
-//   - Before the line with the state Sending is on disk. Nothing was sent. Part of a line may
-//     be in the file; the next program that appends a line cuts that part off.
-//   - After that line is on disk, and before a response was read. The entry stays Sending. The
-//     fee may be paid, so it counts, and the pair is not sent again. Settle and Decide treat
-//     it like an Unknown one. If the request was never sent, Settle finds that out, usually an
-//     hour after the start of the race.
-//   - After the response was read, and before the line with the outcome is on disk. The entry
-//     stays Sending, as above. Settle reads the outcome from the race.
-//   - After the line with the outcome is on disk. Nothing is left to find out.
-//
-// A loss of power has the same effects. The lock of a program that was killed is released by
-// the operating system.
-//
-// The ledger does not read the race before it registers: the caller passes the fee.
+// The author of another SDK could take this package over, because it needs little of its client: a
+// hook that is called just before a request leaves ([horseracing.OnSend]), errors that say whether
+// the request may have had an effect, a context that waits for a response that is under way, and a
+// reading that shows the effect ([horseracing.RacesService.Registered]). The ledger does not read
+// the race before it registers: the caller passes the fee.
 package ledger
 
 import (
@@ -125,7 +103,8 @@ type Ledger struct {
 	entries      map[pair]Entry
 }
 
-// Open opens the ledger at path, or creates an empty one that only the user can read.
+// Open opens the ledger at path, or creates an empty one that only the user can read. The path stays
+// the same file if the program changes its folder.
 // Registrations are sent with client. A lock file, path.lock, is created beside it and not
 // removed. If path is a link, another lock file is created beside its target.
 //

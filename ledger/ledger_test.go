@@ -156,6 +156,15 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 	}
 }
 
+func TestRegisterWithoutAContextIsRefused(t *testing.T) {
+	fake, _, l := newLedger(t, 1)
+	var none context.Context
+	e, err := l.Register(none, registration(fake, 1), tokens(10))
+	if e.State != ledger.Refused || !errors.Is(err, horseracing.ErrInvalidArgument) || posts(fake) != 0 {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
 func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
 	fake, path, l := newLedger(t, 1)
 	var then string

@@ -65,7 +65,12 @@ type awaitKey struct{}
 
 // Await returns a context whose end does not interrupt [Whole]: an attempt that has begun lasts until
 // its response, or for its Timeout. The end is part of its error.
-func Await(ctx context.Context) context.Context { return context.WithValue(ctx, awaitKey{}, true) }
+func Await(ctx context.Context) context.Context {
+	if ctx == nil { // the call refuses it
+		return nil
+	}
+	return context.WithValue(ctx, awaitKey{}, true)
+}
 
 // RoundTrip sends a request and reads the response.
 func (w Whole) RoundTrip(req *http.Request) (*http.Response, error) {
