@@ -145,6 +145,18 @@ func TestARaceComesWithItsResultHoweverItsFollowerRuns(t *testing.T) {
 	}
 }
 
+// A race that nobody entered has no result, and does not wait for one.
+func TestARaceThatNobodyEnteredIsNotHeldBack(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		race := double.Finished(1, -time.Minute)[0]
+		race.Participants, race.FinalOrder, race.Winners = nil, nil, nil
+		fake.AddRaces(race)
+		f := followed{isOnePoll: true}
+		f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1)}, time.Hour)
+		double.Equal(t, "races", once(1, 1), f.times)
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
 // Each failure of a page is yielded, wherever in a poll it is, and nothing is lost.
 func TestEachFailureOfAPageIsYielded(t *testing.T) {
 	for skip := range 16 {

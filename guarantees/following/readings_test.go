@@ -52,57 +52,6 @@ func loops(ctx context.Context, c *horseracing.Client, tier horseracing.TierID, 
 	}
 }
 
-// A race may be listed before it has its result: it comes once, with it. One that never gets one
-// comes, as it is, once a race is listed that starts Lookback later. One that nobody entered has none.
-func TestARaceIsHeldBackUntilItHasItsResult(t *testing.T) {
-	for name, test := range map[string]struct {
-		others, late, isEmpty bool
-		outage                time.Duration // that begins once its page was read
-		want, slack           time.Duration // after its start
-	}{
-		"it has one after 20 minutes":                               {others: true, late: true, want: 20 * time.Minute, slack: 2 * time.Minute},
-		"it has one after 20 minutes, and the poll lasts for hours": {others: true, late: true, outage: 2 * time.Hour, want: 130 * time.Minute, slack: 7 * time.Minute},
-		"it never has one":                                          {others: true, want: 75 * time.Minute, slack: 2 * time.Minute},
-		"no race has one":                                           {want: 75 * time.Minute, slack: 2 * time.Minute},
-		"nobody entered it":                                         {others: true, isEmpty: true, want: 10 * time.Minute, slack: 2 * time.Minute},
-	} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			race := double.Finished(7, -10*time.Minute)[0]
-			start := race.StartTime.Time
-			for _, other := range append(double.Finished(100, -70*time.Minute, -40*time.Minute, -20*time.Minute), race) {
-				if other.MainRaceID == 7 || !test.others {
-					other.FinalOrder, other.Winners = nil, nil
-				}
-				if other.MainRaceID == 7 && test.isEmpty {
-					other.Participants = nil
-				}
-				fake.AddRaces(other)
-			}
-			time.AfterFunc(65*time.Minute, func() { fake.AddRaces(double.Finished(8, -10*time.Minute)...) })
-			if test.late {
-				time.AfterFunc(10*time.Minute, func() { fake.AddRaces(race) })
-			}
-			if test.outage > 0 {
-				fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Skip: 1, Times: -1})
-				time.AfterFunc(test.outage, fake.ClearFaults)
-			}
-			f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: start.Add(-2 * time.Hour), Interval: time.Minute})
-			var times []time.Duration
-			for r, err := range f.All(double.Within(t, 3*time.Hour)) {
-				if err == nil && r.MainRaceID == 7 {
-					times = append(times, time.Since(start))
-					if test.late && !r.Finished() {
-						t.Error("it came without its result")
-					}
-				}
-			}
-			if len(times) != 1 || times[0] < test.want || times[0] > test.want+test.slack {
-				t.Errorf("it came %v after its start, want once, %v after it", times, test.want)
-			}
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
-}
-
 // Whichever readings and faults come together, a walk and a follower yield each race
 // once; an error does not end it.
 func TestReadingsAndFaultsLoseNothing(t *testing.T) {

@@ -111,6 +111,21 @@ func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
 	}
 }
 
+// What the first poll lists is old, also if it can be read later, but not what lacks its result.
+func TestProgressStartsAfterWhatIsListed(t *testing.T) {
+	w, unreadable := newWorld(Position{0, map[string]int64{}}, 60, Bound), at(60, false)
+	unreadable.Err = errors.New("unreadable")
+	w.list(at(30, false), at(50, true), unreadable, at(70, false))
+	if w.progress.Start(40, w.listed); w.progress.Settled != 40 {
+		t.Errorf("%d is settled", w.progress.Settled)
+	}
+	w.poll(9)
+	w.list(at(45, false), at(50, false), at(60, false))
+	if w.poll(9); !cmp.Equal(w.yielded, []race{at(45, false), at(50, false)}) || !w.progress.IsDecided() {
+		t.Errorf("%+v were yielded", w.yielded)
+	}
+}
+
 // Polls read a listing that grows at its end, late and with results that are lacking, in batches
 // of any size. They are left anywhere, and continue in the same process or in another one. Whatever
 // was read and is settled was yielded, once; and so is, at last, everything that was in time.
