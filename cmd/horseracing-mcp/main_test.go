@@ -197,6 +197,8 @@ func TestMistakesOfThePersonAreStatus2(t *testing.T) {
 		{env, []string{"-max-fee", "much"}, "max-fee"},
 		{env, []string{"-ledger", path, "-max-fee", "1", "-daily", "1"}, "HORSERACING_USER_KEY"},
 		{env, []string{"x"}, "unexpected"},
+		{env, []string{"--text"}, "not defined"},
+		{map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k", "HORSERACING_USER_KEY": "u\n"}, nil, "HORSERACING_USER_KEY contains a newline"},
 	} {
 		var stderr bytes.Buffer
 		if status := run(t.Context(), test.args, func(name string) string { return test.env[name] }, nil, nil, &stderr); status != 2 || !strings.Contains(stderr.String(), test.want) {

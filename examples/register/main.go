@@ -85,6 +85,8 @@ func main() {
 	}
 }
 
+const hangup = syscall.Signal(1) // SIGHUP, which is not defined for every system
+
 // untilSignal returns a context that ends at the first INT, TERM or HUP. The ledger awaits a
 // registration that was sent nevertheless. A second INT or TERM that comes a second later or
 // more ends the program at once, with status 7, since a fee may be paid.
@@ -92,14 +94,14 @@ func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	received := make(chan os.Signal, 1)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as behind nohup
-		signal.Notify(received, syscall.SIGHUP)
+	if !signal.Ignored(hangup) { // as behind nohup
+		signal.Notify(received, hangup)
 	}
 	go func() {
 		<-received
 		cancel()
 		for first := time.Now(); ; {
-			if s := <-received; s != syscall.SIGHUP && time.Since(first) >= time.Second {
+			if s := <-received; s != hangup && time.Since(first) >= time.Second {
 				os.Exit(7)
 			}
 		}

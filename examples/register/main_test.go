@@ -155,7 +155,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 		status  int
 		state   ledger.State
 	}{
-		{[]os.Signal{syscall.SIGTERM, syscall.SIGHUP}, false, 0, ledger.Entered},
+		{[]os.Signal{syscall.SIGTERM, hangup}, false, 0, ledger.Entered},
 		{[]os.Signal{os.Interrupt}, true, 7, ledger.Sending},
 	} {
 		fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
