@@ -86,7 +86,7 @@ type response struct {
 
 // exchange sends the request of one call until an attempt is final. One goroutine uses it. The
 // retry loop of go-retryablehttp sends each attempt with an http.Client, whose transport is
-// RoundTrip, and calls check after it, to decide whether another one follows. Before that it calls
+// RoundTrip. After it the loop calls check, to decide whether another attempt follows, and if so
 // backoff and prepare.
 type exchange struct {
 	// Fixed for the call:
