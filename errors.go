@@ -55,9 +55,9 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 //
 // A successful response that does not contain the entry requested by id (null, or an
 // array without it) is an APIError too: its StatusCode is that of the response, and
-// errors.Is finds ErrNotFound. A call that is not sent, because the service would not
-// accept it within [Retry].MaxWait, returns an APIError with the StatusCode of an
-// earlier refusal, 429 or 503.
+// errors.Is finds ErrNotFound. A call that is not sent, or is not sent again after a failed
+// attempt, because the service would not accept it within [Retry].MaxWait, returns an APIError
+// with the StatusCode of an earlier refusal, 429 or 503.
 //
 // An HTML page with a status 4xx is from a proxy or a firewall. The error matches ErrHTML and the
 // sentinel of its status, and its text says that the page is not from the service.
