@@ -101,7 +101,7 @@ func draw(byTier map[horseracing.TierID][]horseracing.Race, last horseracing.Tie
 		return err
 	}
 	of := caption(byTier[last], fmt.Sprint("tier ", last), source)
-	starts, err := drawStarts(byTier[last], days, of)
+	starts, err := drawStarts(byTier[last], of)
 	if err != nil {
 		return err
 	}
@@ -167,25 +167,32 @@ func drawFees(byTier map[horseracing.TierID][]horseracing.Race, about string) (*
 	return p, nil
 }
 
-// drawStarts draws how many races start in each hour of a day, on average.
-func drawStarts(races []horseracing.Race, days int, about string) (*plot.Plot, error) {
+// drawStarts draws how many races start in each hour of a day, on average over the days that have any: the
+// history may be shorter than what was asked for.
+func drawStarts(races []horseracing.Race, about string) (*plot.Plot, error) {
 	hours, names := make(plotter.Values, 24), make([]string, 24)
+	dates := map[string]bool{}
 	for _, race := range races {
-		hours[race.StartTime.UTC().Hour()] += 1 / float64(days)
+		dates[race.StartTime.UTC().Format(time.DateOnly)] = true
+	}
+	days := float64(len(dates))
+	for _, race := range races {
+		hours[race.StartTime.UTC().Hour()] += 1 / days
 	}
 	for hour := range names {
 		if hour%3 == 0 {
 			names[hour] = fmt.Sprintf("%02d:00", hour)
 		}
 	}
-	title := fmt.Sprintf("How many races are there a day, and when? %.1f a day", float64(len(races))/float64(days))
-	p := newPlot(title, "hour of the start (UTC)", fmt.Sprintf("races that start in it, mean of %d days", days), about)
+	title := fmt.Sprintf("How many races are there a day, and when? %.1f a day", float64(len(races))/days)
+	p := newPlot(title, "hour of the start (UTC)", fmt.Sprintf("races that start in it, mean of %d days", len(dates)), about)
 	bars, err := plotter.NewBarChart(hours, vg.Points(14))
 	if err != nil {
 		return nil, err
 	}
 	bars.Color, bars.LineStyle.Width = blue, 0
 	p.Add(bars)
+	p.Y.Max *= 1.08 // above the highest bar
 	nameX(p, names)
 	return p, nil
 }
@@ -223,7 +230,7 @@ var (
 // newPlot returns an empty plot, with the caption about below the label of the horizontal axis.
 func newPlot(title, x, y, about string) *plot.Plot {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x+"\n"+about, y
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x+"\n\n"+about, y
 	p.Title.Padding = vg.Points(8)
 	for style, size := range map[*text.Style]vg.Length{
 		&p.Title.TextStyle: 13, &p.X.Label.TextStyle: 10, &p.Y.Label.TextStyle: 10, &p.X.Tick.Label: 9, &p.Y.Tick.Label: 9,

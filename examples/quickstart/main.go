@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"os"
 	"os/signal"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -37,13 +39,23 @@ func main() {
 }
 
 func look(ctx context.Context, client *horseracing.Client, out io.Writer) error {
-	open, err := client.Races.Open(ctx)
+	var response horseracing.Response
+	open, err := client.Races.Open(ctx, horseracing.CaptureResponse(&response))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "Open races:")
-	for _, race := range open { // %q, because players choose the names
-		fmt.Fprintf(out, "%d %q closes at %v, fee %s tokens\n", race.MainRaceID, race.Info.Name, race.RegistrationDeadline, race.EntryFee.FormatUnits(18))
+	now, err := http.ParseTime(response.Header.Get("Date")) // by the clock that decides about deadlines
+	if err != nil {
+		now = time.Now()
+	}
+	fmt.Fprintf(out, "It is %v for the service. Open races:\n", now.UTC())
+	for _, race := range open {
+		closes := "closed"
+		if race.RegistrationOpenAt(now) {
+			closes = "in " + race.RegistrationDeadline.Sub(now).Truncate(time.Second).String()
+		}
+		// %q, because players choose the names
+		fmt.Fprintf(out, "%-9s %d %q closes at %v, fee %s tokens\n", closes, race.MainRaceID, race.Info.Name, race.RegistrationDeadline, race.EntryFee.FormatUnits(18))
 	}
 
 	var winners []horseracing.HorseNumber

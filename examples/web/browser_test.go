@@ -77,6 +77,15 @@ func TestInABrowserThePageFitsUpdatesItselfAndSaysThatItsServerIsGone(t *testing
 		}
 		until(ctx, t, fmt.Sprintf("document.documentElement.scrollWidth <= %d", width))
 	}
+	order := `[...document.querySelectorAll("tbody tr")].map((row) => row.cells[8].textContent).join() === `
+	until(ctx, t, order+`"1,2"`)
+	for _, want := range []string{`"2,1"`, `"1,2"`} { // by the fee, once and again
+		if err := chromedp.Do(ctx, chromedp.Click("th:nth-child(3) button")); err != nil {
+			t.Fatal(err)
+		}
+		until(ctx, t, order+want)
+	}
+	until(ctx, t, `document.querySelector("th:nth-child(3)").ariaSort === "descending"`)
 	fake.AddRaces(race(3, `<img src=x onerror="document.title='owned'">`, time.Hour))
 	until(ctx, t, `document.body.innerText.includes("<img src=x") && !document.querySelector("img")`)
 	server.CloseClientConnections()

@@ -36,7 +36,9 @@ import (
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"closesIn": closesIn}).Parse(pageText))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"closesIn": closesIn, "state": state}).Parse(pageText))
+
+var columns = []string{"Closes in", "Race", "Fee (tokens)", "Free places", "Levels", "Furlongs", "Hippodrome", "Tier", "Id"}
 
 // poll is the result of a poll of the open races.
 type poll struct {
@@ -88,7 +90,12 @@ func handler(last *atomic.Pointer[poll]) http.Handler {
 		data := struct {
 			Nonce, Trouble, At string
 			Races              []horseracing.Race
-		}{nonce, trouble(now), "no data yet", byDeadline(now.Races)}
+			Count              map[string]int // by state
+			Columns            []string
+		}{nonce, trouble(now), "no data yet", byDeadline(now.Races), map[string]int{"open": 0, "full": 0, "closed": 0}, columns}
+		for _, race := range now.Races {
+			data.Count[state(race)]++
+		}
 		if !now.At.IsZero() {
 			data.At = "as of " + now.At.UTC().Format(time.TimeOnly) + " UTC"
 		}
@@ -127,13 +134,22 @@ func closesIn(race horseracing.Race) string {
 	return fmt.Sprintf("%d h %02d min", left/time.Hour, left%time.Hour/time.Minute)
 }
 
-// byDeadline returns the races in the order in which they close; those that have closed come last.
+// state returns "open", or why a race cannot be entered: it is "full" or "closed".
+func state(race horseracing.Race) string {
+	switch {
+	case !race.RegistrationOpenAt(time.Now()):
+		return "closed"
+	case race.FreePlaces() == 0:
+		return "full"
+	}
+	return "open"
+}
+
+// byDeadline returns the races in the order in which they close; full ones come after those that can
+// be entered, and those that have closed come last.
 func byDeadline(races []horseracing.Race) []horseracing.Race {
-	now := time.Now()
-	sorted := slices.SortedFunc(slices.Values(races), func(a, b horseracing.Race) int { // the snapshot's own order stays
-		return cmp.Or(a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
+	rank := map[string]int{"open": 0, "full": 1, "closed": 2}
+	return slices.SortedFunc(slices.Values(races), func(a, b horseracing.Race) int { // the snapshot's own order stays
+		return cmp.Or(rank[state(a)]-rank[state(b)], a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 	})
-	isClosed := func(r horseracing.Race) bool { return !r.RegistrationOpenAt(now) }
-	isOpen := func(r horseracing.Race) bool { return r.RegistrationOpenAt(now) }
-	return append(slices.DeleteFunc(slices.Clone(sorted), isClosed), slices.DeleteFunc(sorted, isOpen)...)
 }

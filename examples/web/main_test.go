@@ -67,21 +67,23 @@ func TestBeforeThePageHasDataItDoesNotSayThatNoRaceIsOpen(t *testing.T) {
 
 func TestAllVisitorsSeeTheRacesOfOnePollAndPlayersNamesAsText(t *testing.T) {
 	try(t, func(t *testing.T, fake *horseracingtest.Server, get func() string) {
-		fake.AddRaces(race(3, "Over", -time.Minute), race(2, `<script>alert("owned")</script>`, time.Hour), race(1, "Dawn", time.Hour))
+		full := race(4, "Crowd", time.Minute)
+		full.Places, full.Participants = 1, []horseracing.RaceParticipant{{Number: 8}}
+		fake.AddRaces(full, race(3, "Over", -time.Minute), race(2, `<script>alert("owned")</script>`, time.Hour), race(1, "Dawn", time.Hour))
 		time.Sleep(15 * time.Second)
 		for range 1000 {
-			expect(t, get(), `role="status">as of 00:00:`, "<caption>3 races</caption>", "&lt;script&gt;alert",
+			expect(t, get(), `role="status">as of 00:00:`, "<caption>2 can be entered, 1 full, 1 closed</caption>", "&lt;script&gt;alert",
 				`<td>59 min</td><td>Dawn</td><td data-label="Fee">2.5</td><td data-label="Free">4 of 4</td><td data-label="Levels">5–9</td>`)
 		}
-		if page := get(); strings.Index(page, "Dawn") > strings.Index(page, "Over") {
-			t.Error("a race that has closed is before one that is open")
+		if page := get(); strings.Index(page, "Dawn") > strings.Index(page, "Crowd") || strings.Index(page, "Crowd") > strings.Index(page, "Over") {
+			t.Error("a race that is full, or has closed, is before one that can be entered")
 		}
 		one := race(1, "Dawn", time.Hour)
 		one.Participants = []horseracing.RaceParticipant{{Number: 7}}
 		fake.AddRaces(one)
 		fake.RemoveRaces(3)
 		time.Sleep(10 * time.Second)
-		expect(t, get(), "<caption>2 races</caption>", "3 of 4")
+		expect(t, get(), "<caption>2 can be entered, 1 full, 0 closed</caption>", "3 of 4")
 		if n := fake.RequestCount(); n > 4 {
 			t.Errorf("%d requests in 25 seconds, want one every ten seconds", n)
 		}
