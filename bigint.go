@@ -22,6 +22,9 @@ import (
 // A BigInt decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
 // JavaScript writes integers from 10^21 on), and quoted base-10 integers. null decodes as
 // zero. Decoding fails for fractions, other notations, and more than 100 digits.
+//
+// Every encoder keeps all digits: JSON as a number, and BSON, CBOR, gob, MessagePack, TOML and
+// YAML as text.
 type BigInt struct {
 	text string // in base 10, empty for zero
 }

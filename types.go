@@ -156,8 +156,8 @@ func timestampOf(milliseconds int64) Timestamp {
 // string(key) returns it.
 //
 // Some parts of Go bypass its methods and reveal the key: fmt prints it in unexported fields
-// and with the verbs %p and %w, encoding/json writes it as a map key, and encoding/gob encodes
-// it.
+// and with the verbs %p and %w, encoding/json writes it as a map key, and encoding/gob, BSON and
+// CBOR encode it.
 type UserKey string
 
 func (k UserKey) problem() error { return checkPasted("the user key", string(k)) }
