@@ -157,7 +157,7 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
 // follow reads one window after another, and yields what is new. After each poll, and after each
-// error, it waits.
+// error, it waits. After an error, the poll goes on.
 func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		if err := f.listing.checkRange(ctx, f.invalid, f.ranging); err != nil {
@@ -173,9 +173,9 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 				err = f.deliver(ctx, yield, isOnePoll)
 			}
 			switch {
-			case err == nil && !p.isDone():
+			case err == nil && p.low < noEnd:
 				continue
-			case err == errLeft, err != nil && ctx.Err() != nil && !isOnePoll:
+			case err == errLeft, err != nil && ctx.Err() != nil && !isOnePoll: // All ends without an error
 				return
 			case err != nil:
 				f.last = nil
@@ -186,7 +186,7 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 			if isOnePoll || !f.schedule.wait(ctx, err) {
 				return
 			}
-			if p.isDone() {
+			if p.low == noEnd { // this poll is done
 				p = newPoll(f)
 			}
 		}
@@ -197,18 +197,14 @@ var errLeft = errors.New("nothing more is to be yielded")
 
 // deliver yields what the progress lets it. An unreadable entry ends a loop over CatchUp.
 func (f *Follower[T]) deliver(ctx context.Context, yield func(*T, error) bool, isOnePoll bool) error {
-	for !f.progress.IsDecided() {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%v: %w", f.listing.op(), err)
-		}
-		e, ok := f.progress.Next()
-		if !ok {
-			break
-		}
+	for e, ok := f.progress.Next(); ok; e, ok = f.progress.Next() {
 		f.last = e.JSON
 		isSkipped := e.Err != nil && f.listing.backend.skip(ctx, e.Err)
 		if !isSkipped && (!yield(e.Value, e.Err) || e.Err != nil && isOnePoll) {
 			return errLeft
+		}
+		if err := ctx.Err(); err != nil && !f.progress.IsDecided() {
+			return fmt.Errorf("%v: %w", f.listing.op(), err)
 		}
 	}
 	return nil
@@ -269,9 +265,6 @@ func newPoll[T any](f *Follower[T]) *poll[T] {
 	return &poll[T]{follower: f, began: time.Now().UnixMilli(), low: f.progress.Settled, length: noEnd, limit: firstLimit + waited}
 }
 
-// isDone reports whether the last window was read.
-func (p *poll[T]) isDone() bool { return p.low == noEnd }
-
 // next reads the next window, and passes its new entries to the progress. After an error it is
 // called again, and requests the page that failed, or reads a shorter window.
 func (p *poll[T]) next(ctx context.Context) error {
@@ -281,11 +274,7 @@ func (p *poll[T]) next(ctx context.Context) error {
 	}
 	for {
 		if p.window == nil {
-			high := int64(noEnd)
-			if p.newest-p.low > p.length { // it ends before the newest entry
-				high = p.low + p.length
-			}
-			p.window = p.open(p.low, high)
+			p.window = p.open(p.low)
 		}
 		w := p.window
 		err := p.read(ctx, w)
@@ -307,9 +296,13 @@ func (p *poll[T]) next(ctx context.Context) error {
 	}
 }
 
-// open returns a window of which nothing was read yet.
-func (p *poll[T]) open(low, high int64) *window[T] {
-	f := p.follower
+// open returns a window of which nothing was read yet. It has no end if its length reaches the
+// newest entry.
+func (p *poll[T]) open(low int64) *window[T] {
+	f, high := p.follower, int64(noEnd)
+	if p.newest-low > p.length {
+		high = low + p.length
+	}
 	q := ResultsQuery{Tier: f.listing.tier, Since: time.UnixMilli(low), Concurrency: min(f.query.Concurrency, 1+p.limit/(5*pageSize))}
 	w := &window[T]{pager: newPager(q, high-1, f.listing), low: low, high: high, reached: high}
 	w.pager.known, w.pager.position.Shown = f.known, f.shown
@@ -380,11 +373,11 @@ func (p *poll[T]) skipGap(ctx context.Context, from, high int64) error {
 // start settles a listing at a follower's first poll: one lookback before the newest entry. In an
 // empty listing, everything that is listed later is new, whatever the clocks show.
 func (p *poll[T]) start(ctx context.Context) error {
-	f, w := p.follower, p.open(1, noEnd)
+	f, w := p.follower, p.open(1)
 	err := p.read(ctx, w)
 	if err == nil && p.newest > 0 {
 		p.limit = follow.Bound
-		w = p.open(max(1, min(p.newest, p.began)-f.lookback), noEnd)
+		w = p.open(max(1, min(p.newest, p.began)-f.lookback))
 		err = p.read(ctx, w)
 	}
 	if err == nil {

@@ -23,7 +23,7 @@ import (
 //
 // Settled rises to one lookback before the entry that is decided next, but not above the ceiling
 // of the poll, which is one lookback before the newest entry. An entry that lacks its result waits,
-// and the next poll reads it again. Once it starts before the ceiling, it is yielded as it is.
+// and the next poll reads it again. If it starts before the ceiling, it is yielded as it is.
 // With a lookback of 60, and * for a result that is lacking:
 //
 //	poll  listed                       ceiling  yielded       Settled  Seen
@@ -47,7 +47,7 @@ type Progress[V any] struct {
 	isPending func(V) bool // reports whether an entry lacks its result; nil if none does
 	bound     int          // Bound, or less in tests
 
-	ceiling int64           // of this poll
+	ceiling int64           // of this poll; zero before its first batch
 	batch   []walk.Entry[V] // not decided yet, oldest first
 	waiting []walk.Entry[V] // of this poll, oldest first
 }
@@ -83,15 +83,18 @@ func (p *Progress[V]) Start(settled int64, listed []walk.Entry[V]) {
 // poll before.
 func (p *Progress[V]) Begin() (waited int) {
 	waited = len(p.waiting)
-	p.batch, p.waiting = nil, nil
+	p.batch, p.waiting, p.ceiling = nil, nil, 0
 	return waited
 }
 
-// Add passes in a batch, oldest first, which starts after those before it in this poll. Every
-// listed entry that starts before its end was passed in. The newest entry that the listing shows
-// starts at newest; a poll has one newest entry.
+// Add passes in a batch, oldest first: all that is listed between the end of the batch before, or
+// Settled, and its own end. The newest entry that the poll has read starts at newest. It counts in
+// the first batch of a poll only, because late results may appear below while the poll goes on.
 func (p *Progress[V]) Add(batch []walk.Entry[V], newest int64) {
-	p.batch, p.ceiling = batch, newest-p.lookback
+	p.batch = batch
+	if p.ceiling == 0 {
+		p.ceiling = newest - p.lookback
+	}
 }
 
 // Next returns the next entry to yield, and counts it as yielded. It reports false when the batch is
