@@ -48,7 +48,8 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // failed at the end of its Retry-After, or else in a minute. RetryAt is zero if no later call can
 // decide, for example because the race does not exist, lacks its deadline or its start, or lists no
 // horse two hours after the later of the two, or because the API key is refused. Then only the game
-// shows whether the fee is paid.
+// shows whether the fee is paid. Wait for a minute at least between two calls, since the local clock
+// may be ahead of the service's.
 //
 // The time of a reading is the response's Date minus its Age. Without a Date it is that of
 // the local clock.
