@@ -30,22 +30,27 @@ const (
 )
 
 // learner learns one limit from refusals, and says when the next request may be sent.
-// It is handed the time, and does nothing by itself.
+// It is handed the time, and does nothing by itself. It is in one of three phases:
 //
-// It is free at first, and again once its limit is forgotten: nothing waits. When it is limited,
-// requests are sent evenly at the rate of limit. When it is backing off, one probe at a time is
-// sent, and the rate stands still.
+//   - free, at first and once its limit is forgotten: nothing waits;
+//   - limited: requests are sent evenly, at the rate of limit;
+//   - backing off: one probe at a time is sent, and the rate stands still.
 type learner struct {
 	random func() float64 // in [0, 1)
+	limit  *curve         // nil while it is free
+
+	// In every phase:
 	count
-	last, next time.Time // when the last request was sent, and when the next may be, unless it is backing off
-	limit      *curve    // nil before the first cut
-	backoff    *backoff  // nil unless it is backing off
-	refusal    Outcome   // the last one
-	inARow     int       // requests that were accepted since then
+	last    time.Time // when the last request was sent
+	refusal Outcome   // the last one
+	inARow  int       // requests that were accepted since then
+
+	next    time.Time // while it is limited: when the next request may be sent
+	backoff *backoff  // nil unless it is backing off
 }
 
-// count is what came of the requests since a time.
+// count is what came of the last requests: of those since a burst began, or since the count was
+// used for a cut.
 type count struct {
 	began             time.Time
 	accepted, refused float64
@@ -64,8 +69,8 @@ type backoff struct {
 // curve is the rate since it was cut, in requests a second.
 type curve struct {
 	epoch     time.Time // when it was cut, later by the outages since
-	max       float64   // the rate that was too fast, CUBIC's W_max, or in slow start the first rate
-	k         float64   // seconds until the rate is max again, or in slow start until it doubles
+	base      float64   // the rate that was refused, CUBIC's W_max, or in slow start the first rate
+	k         float64   // seconds until the rate is base again, or in slow start until it is twice the base
 	slowStart bool
 }
 
@@ -79,7 +84,7 @@ func (c *curve) at(now time.Time) float64 {
 	if growth > forgotten {
 		return math.Inf(1)
 	}
-	return c.max * growth
+	return c.base * growth
 }
 
 // perSecond returns the rate of sending. In a backoff it is the rate that was refused.
@@ -114,8 +119,7 @@ func (l *learner) send(now time.Time) {
 	} else if now.Sub(l.last) > patience { // a burst begins anew
 		l.count = count{began: now}
 	}
-	turn := later(l.next, now.Add(-interval/50))           // a timer is always a little late
-	l.last, l.next = now, earlier(turn, now).Add(interval) // a single call may not have waited for its turn
+	l.last, l.next = now, later(l.next, now.Add(-interval/50)).Add(interval) // a timer is always a little late
 }
 
 // report records the outcome of a request. mustWait is whether a refusal has a Retry-After.
@@ -179,7 +183,7 @@ func (l *learner) resume(sent time.Time) {
 // start ends the free phase with a slow start from the rate that was accepted.
 func (l *learner) start(now time.Time) {
 	rate := max(l.accepted/now.Sub(l.began).Seconds(), 1/patience.Seconds())
-	l.limit = &curve{epoch: now, max: rate, k: sample / rate, slowStart: true}
+	l.limit = &curve{epoch: now, base: rate, k: sample / rate, slowStart: true}
 	l.count = count{began: now}
 }
 
@@ -195,7 +199,7 @@ func (l *learner) cut(now time.Time, rate float64) {
 		l.count = count{began: now}
 	}
 	rate = max(rate, 1/patience.Seconds())
-	l.limit = &curve{epoch: now, max: rate, k: max(math.Cbrt((1-beta)*rate/scale), sample/rate)}
+	l.limit = &curve{epoch: now, base: rate, k: max(math.Cbrt((1-beta)*rate/scale), sample/rate)}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -37,7 +37,7 @@ func (l *learner) exchange(from, to time.Time, n int, outcome Outcome) {
 // newLearner returns a learner that is limited to a rate, and a second later refused there.
 func newLearner(rate float64) *learner {
 	l := &learner{random: func() float64 { return 0.5 }}
-	l.limit = &curve{epoch: simStart, max: rate, k: 1}
+	l.limit = &curve{epoch: simStart, base: rate, k: 1}
 	l.last = simStart
 	return l
 }
@@ -61,76 +61,106 @@ func TestRule1NothingWaitsBeforeARefusal(t *testing.T) {
 	}
 }
 
-// TestRule2OneProbeAtATime: after a refusal, whatever rate was learned, one request is sent, and
-// the others wait for what comes of it; one that hangs does not stop them for ever.
+// TestRule2OneProbeAtATime: each is sent after three fifths of the time since the refusal, give or
+// take a tenth. The others wait for what comes of it, and if nothing does, for five seconds.
 func TestRule2OneProbeAtATime(t *testing.T) {
-	e, now, wait := NewRoutes(func() float64 { return 0.5 }), simStart, roundTrip*9/10
-	e.Report(now, e.sendNow(now, "GET /", Walk), Refused, Hold{})
-	e.common.limit = &curve{epoch: now, max: 50, k: 1}
-	for join(now, e, "GET /", Walk); ; join(now, e, "GET /", Walk) {
-		join(now, e, "GET /", Walk)
-		_, at := e.Next(now)
-		if at.Sub(now) < wait || at.Sub(now) > longest {
-			t.Fatalf("a backoff of %v after one of %v", at.Sub(now), wait)
+	for _, jitter := range []float64{0, 0.5, 1} {
+		e, now := NewRoutes(func() float64 { return jitter }), simStart
+		e.Report(now, e.sendNow(now, "GET /", Walk), Refused, Hold{})
+		for join(now, e, "GET /", Walk); now.Sub(simStart) < 10*time.Minute; join(now, e, "GET /", Walk) {
+			want := max(20*time.Millisecond, min(now.Sub(simStart)*3/5, 50*time.Second)) * time.Duration(90+20*jitter) / 100
+			_, at := e.Next(now)
+			if wait := at.Sub(now); (wait - want).Abs() > time.Millisecond {
+				t.Fatalf("%v after the refusal a probe waits for %v, want %v", now.Sub(simStart), wait, want)
+			}
+			now = at
+			probe := e.sendNow(now, "GET /", Walk)
+			if _, again := e.Next(now); again.Sub(now) != 5*time.Second {
+				t.Fatalf("a probe in flight stops the others for %v", again.Sub(now))
+			}
+			e.Report(now, probe, Refused, Hold{})
 		}
-		wait, now = at.Sub(now), at
-		probe, _ := e.Next(now)
-		e.Send(now, probe)
-		if _, again := e.Next(now); again.Sub(now) != patience {
-			t.Fatalf("a probe in flight stops the others for %v", again.Sub(now))
-		}
-		if wait == longest {
-			return
-		}
-		e.Report(now, probe, Refused, Hold{})
 	}
 }
 
-// TestRule3TheFirstRateIsWhatWasAccepted: of 59 requests in a second and one that is refused, and
-// a probe that is accepted nine seconds later, and the rate doubles after thirty requests.
+// TestRule3TheFirstRateIsWhatWasAccepted per second in a burst of a second, and until a probe is
+// accepted. There is none with less than thirty responses, and none is below one in five seconds.
 func TestRule3TheFirstRateIsWhatWasAccepted(t *testing.T) {
-	l := &learner{random: func() float64 { return 0.5 }}
-	refused, accepted := simStart.Add(time.Second), simStart.Add(10*time.Second)
-	l.exchange(simStart, refused, 59, Accepted)
-	l.exchange(refused, refused, 1, Refused)
-	l.exchange(accepted, accepted, 1, Accepted)
-	wantRate(t, "at first", l.perSecond(accepted), 6)
-	wantRate(t, "after the time of thirty requests", l.perSecond(accepted.Add(5*time.Second)), 12)
-	if gap := l.from(true).Sub(accepted); gap != time.Second/6 {
-		t.Errorf("the next is sent after %v", gap)
+	for _, test := range []struct {
+		accepted, refused int
+		paused            time.Duration
+		want              float64
+	}{
+		{59, 1, 9 * time.Second, 6},
+		{28, 1, 9 * time.Second, 2.9},
+		{27, 1, 9 * time.Second, math.Inf(1)},
+		{9, 20, 99 * time.Second, 0.2},
+	} {
+		l := &learner{random: func() float64 { return 0.5 }}
+		refused := simStart.Add(time.Second)
+		accepted := refused.Add(test.paused)
+		l.exchange(simStart, refused, test.accepted, Accepted)
+		l.exchange(refused, refused.Add(time.Second), test.refused, Refused)
+		l.exchange(accepted, accepted, 1, Accepted)
+		if got := l.perSecond(accepted); got != test.want {
+			t.Errorf("%+v: %.2f a second", test, got)
+		}
 	}
-	refused = accepted.Add(5 * time.Second)
+}
+
+// TestRule3TheFirstRateDoubles in the time of thirty requests, until a refusal cuts it twice.
+func TestRule3TheFirstRateDoubles(t *testing.T) {
+	l := &learner{random: func() float64 { return 0.5 }}
+	l.accepted, l.began = 60, simStart.Add(-10*time.Second)
+	l.start(simStart)
+	for i := range 3 {
+		wantRate(t, "later", l.perSecond(simStart.Add(time.Duration(i)*5*time.Second)), float64(6*int(1)<<i))
+	}
+	refused := simStart.Add(10 * time.Second)
 	l.exchange(refused, refused, 1, Refused)
 	l.exchange(refused.Add(time.Millisecond), refused, 1, Accepted)
-	wantRate(t, "after the refusal", l.perSecond(refused.Add(time.Millisecond)), 12*beta*beta)
+	wantRate(t, "after the refusal", l.perSecond(refused.Add(time.Millisecond)), 24*0.85*0.85)
 }
 
+// TestRule4ACutIsToBetaOrToWhatWasAccepted, and a response to a request that was sent before it
+// does not cut again.
 func TestRule4ACutIsToBetaOrToWhatWasAccepted(t *testing.T) {
 	for _, test := range []struct {
 		accepted int // requests before the refusal, at 50 a second
 		paused   time.Duration
 		want     float64
 	}{
-		{10, time.Second, 50 * beta}, // too few to know
-		{490, time.Second, 50 * beta},
+		{27, time.Second, 50 * 0.85}, // too few to know
+		{28, time.Second, 50 * 0.5},
+		{490, time.Second, 50 * 0.85},
 		{490, 3 * time.Second, 50 * 490.0 / (491 + 150)},
-		{490, 30 * time.Second, 50 * 0.5},
-		{490, 2 * time.Minute, 50}, // rule 6
+		{490, 99 * time.Second, 50 * 0.5},
+		{490, 101 * time.Second, 50}, // rule 6
 	} {
 		l := newLearner(50)
 		refused := simStart.Add(time.Second)
 		l.exchange(simStart, refused, test.accepted, Accepted)
 		l.exchange(refused, refused, 1, Refused)
-		probe := refused.Add(test.paused)
-		l.exchange(probe, probe, 1, Accepted)
-		wantRate(t, fmt.Sprintf("after %d requests and %v", test.accepted, test.paused), l.perSecond(probe), test.want)
+		for i := range 2 { // what was counted for the first cut does not count for the second
+			probe := refused.Add(test.paused)
+			l.exchange(probe, probe, 1, Accepted)
+			wantRate(t, fmt.Sprintf("cut %d after %d requests and %v", i, test.accepted, test.paused), l.perSecond(probe), test.want)
+			if l.report(probe, refused, Refused, false); l.backoff != nil {
+				t.Error("a late refusal begins a backoff")
+			}
+			if test.accepted < sample || test.paused > outage {
+				break
+			}
+			refused, test.paused, test.want = probe.Add(time.Millisecond), time.Second, test.want*0.85
+			l.exchange(refused, refused, 1, Refused)
+		}
 	}
 }
 
 func TestRule5TheRateIsBackAfterK(t *testing.T) {
 	for rate, k := range map[float64]time.Duration{50: 31072 * time.Millisecond, 1: 30 * time.Second, 0.5: time.Minute} {
 		l := newLearner(rate)
-		l.cut(simStart, rate)
+		l.cut(simStart, rate) // with too few requests to know more
 		wantRate(t, "after the cut", l.perSecond(simStart), rate*beta)
 		wantRate(t, "after half of K", l.perSecond(simStart.Add(k/2)), rate*(1-(1-beta)/8))
 		wantRate(t, "after K", l.perSecond(simStart.Add(k)), rate)
@@ -139,6 +169,9 @@ func TestRule5TheRateIsBackAfterK(t *testing.T) {
 			t.Errorf("after ten times K the limit is not forgotten: %v a second", got)
 		}
 	}
+	least := newLearner(0.1)
+	least.cut(simStart, 0.1)
+	wantRate(t, "the least", least.perSecond(simStart), 0.2*beta)
 }
 
 // TestRule6ACrawlIsBackAfterAnOutage: its first page comes within a minute of the end of an outage
@@ -286,6 +319,25 @@ func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestRule8ARouteThatIsAcceptedNinetyTimesInARow keeps the backoff of another from the common
+// learner, for a hundred seconds.
+func TestRule8ARouteThatIsAcceptedNinetyTimesInARow(t *testing.T) {
+	for _, test := range []struct {
+		accepted int
+		since    time.Duration
+		want     bool // the common learner backs off
+	}{{90, 99 * time.Second, false}, {90, 101 * time.Second, true}, {89, 0, true}} {
+		p := NewRoutes(func() float64 { return 0 })
+		for range test.accepted {
+			p.Report(simStart, p.sendNow(simStart, "good", Read), Accepted, Hold{})
+		}
+		now := simStart.Add(test.since)
+		if p.Report(now, p.sendNow(now, "bad", Read), Refused, Hold{}); (p.common.backoff != nil) != test.want {
+			t.Errorf("%+v", test)
 		}
 	}
 }
@@ -446,7 +498,7 @@ func TestRule9AnAnnouncedLimitHoldsItsRoute(t *testing.T) {
 // in flight, a 429 and then failures of another kind are not sent faster than the rate.
 func TestRule2AFailureOfAProbeDoesNotHurryTheNext(t *testing.T) {
 	l := &learner{random: func() float64 { return 0.5 }}
-	l.limit = &curve{epoch: simStart.Add(-time.Second), max: 2, k: 30}
+	l.limit = &curve{epoch: simStart.Add(-time.Second), base: 2, k: 30}
 	l.report(simStart, simStart, Refused, false)
 	sent := 0
 	for now := simStart; now.Before(simStart.Add(5 * time.Second)); now = now.Add(10 * time.Millisecond) {
@@ -474,8 +526,10 @@ func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
 		{Refused, false, time.Second}, // after a 429 it is a probe like any other
 	} {
 		p := NewRoutes(func() float64 { return 0 })
+		another := p.sendNow(simStart, "race", Walk)
 		late := p.sendNow(simStart, "horse", Read) // its response comes after the refusal, and shows nothing
 		p.Report(simStart, p.sendNow(simStart, "open", Read), test.refusal, holds(30*time.Second))
+		p.Report(simStart, another, test.refusal, Hold{}) // says nothing of the time
 		p.Report(simStart, late, Accepted, Hold{})
 		join(simStart, p, "register", Write)
 		sent := time.Duration(-1)
@@ -508,23 +562,5 @@ func TestRule10WhoGoesFirst(t *testing.T) {
 			t.Fatalf("%d. is of priority %d, want %d", i, got.Priority, want.Priority)
 		}
 		l.Leave(want)
-	}
-}
-
-func TestRule10SingleCallsThatDoNotWaitForTheirTurnHoldNoWalkUpAfterwards(t *testing.T) {
-	three, lifted := newWindow(3, time.Minute, false), simStart.Add(time.Hour)
-	c := newWorld(1).newCaller(&service{limit: func(now time.Time) (bool, time.Duration) {
-		if now.Before(lifted) {
-			return three(now)
-		}
-		return true, 0
-	}})
-	c.every(100*time.Millisecond, Read, "horse")
-	c.run(lifted.Add(10 * time.Minute))
-	c.isQuiet = true
-	c.walk("page", 1)
-	c.run(lifted.Add(15 * time.Minute))
-	if c.accepted["page"] < 5 {
-		t.Errorf("%d pages in five minutes without a limit", c.accepted["page"])
 	}
 }

@@ -64,15 +64,25 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 
 func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for range 500 { // either end of the wait may come first
+		for range 100 { // Enter may see either end of the wait first
 			g := NewScheduler(nil)
 			first, _ := enter(t.Context(), g, Read, time.Hour)
 			g.Report(first, Refused, holds(time.Second))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if waiter, err := enter(ctx, g, Read, time.Hour); err == nil {
-				g.Report(waiter, Accepted, Hold{})
-			}
-			if cancel(); g.routes.common.backoff != nil && !g.routes.common.backoff.probe.IsZero() {
+			ctx, cancel := context.WithCancel(t.Context())
+			var group sync.WaitGroup
+			group.Go(func() {
+				if w, err := enter(ctx, g, Read, time.Hour); err == nil {
+					g.Report(w, Accepted, Hold{})
+				}
+			})
+			time.Sleep(time.Second / 2)
+			g.update(func(now time.Time) {
+				w := g.routes.queues[0].waiters[0]
+				cancel()
+				g.routes.Send(now, w)
+				g.end(now, w, nil)
+			})
+			if group.Wait(); g.routes.common.backoff != nil && !g.routes.common.backoff.probe.IsZero() {
 				t.Fatal("a probe is in flight")
 			}
 		}
@@ -122,6 +132,19 @@ func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 	})
 }
 
+// TestTheWaitForAPermitDoesNotCount for MaxWait, not even if that is used up.
+func TestTheWaitForAPermitDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewScheduler(remote(20 * time.Second))
+		for _, waited := range []time.Duration{0, 15 * time.Second} {
+			w := &Waiter{Kind: Kind{"GET /", Read, false, 15 * time.Second}, waited: waited}
+			if err := g.Enter(t.Context(), w, func() {}); err != nil || w.waited != waited {
+				t.Errorf("after %v: %v, waited %v", waited, err, w.waited)
+			}
+		}
+	})
+}
+
 // TestACallWaitsForMaxWaitInAll, whatever holds it, and its error says what did. At once it
 // fails only if it would have to wait for longer.
 func TestACallWaitsForMaxWaitInAll(t *testing.T) {
@@ -147,7 +170,7 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 				var group sync.WaitGroup
 				defer group.Wait()
 				if test.others > 0 { // what was learned earlier
-					g.routes.common.limit = &curve{epoch: time.Now(), max: 1 / beta, k: 1e6}
+					g.routes.common.limit = &curve{epoch: time.Now(), base: 1 / beta, k: 1e6}
 				}
 				first, _ := enter(ctx, g, Read, time.Hour)
 				g.Report(first, test.outcome, test.hold)
@@ -185,6 +208,16 @@ func TestAWaitIsReportedEveryFiveSeconds(t *testing.T) {
 			t.Errorf("%d times in 59 seconds, %v", late, err)
 		}
 	})
+}
+
+// TestKindsThatNobodyWaitsInAreForgotten, though each call has a MaxWait of its own.
+func TestKindsThatNobodyWaitsInAreForgotten(t *testing.T) {
+	g := NewScheduler(nil)
+	for i := range 100 {
+		if _, err := enter(t.Context(), g, Read, time.Hour+time.Duration(i)); err != nil || len(g.routes.queues) != 1 {
+			t.Fatalf("%d queues, %v", len(g.routes.queues), err)
+		}
+	}
 }
 
 // TestAnArrivalLooksAtTheFirstInLineAlone, and so do calls whose contexts end, and a response: a

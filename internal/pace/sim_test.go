@@ -116,12 +116,6 @@ func atRandom(share float64, seed uint64, l limit) limit {
 	}
 }
 
-// replicas are several limiters behind a balancer.
-func replicas(seed uint64, each ...limit) limit {
-	random := rand.New(rand.NewPCG(seed, 9))
-	return func(now time.Time) (bool, time.Duration) { return each[random.IntN(len(each))](now) }
-}
-
 // service accepts or refuses, 1 ms after a request was sent, and works for 18 to 20 ms, or
 // as long as work says.
 type service struct {
@@ -195,7 +189,6 @@ type caller struct {
 	pace     *Routes
 	calls    map[*Waiter]func(sent time.Time)
 	wake     time.Time
-	isQuiet  bool // every makes no more calls
 	accepted map[string]int
 }
 
@@ -254,7 +247,7 @@ func (c *caller) every(interval time.Duration, priority Priority, route string) 
 	var tick func()
 	tick = func() {
 		c.after(interval, tick)
-		if isBusy || c.isQuiet {
+		if isBusy {
 			return
 		}
 		isBusy = true

@@ -2,7 +2,6 @@ package pace
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -23,12 +22,11 @@ type row struct {
 	seeds   int     // 1 unless more, and with deep 5 unless more
 }
 
-// check measures rows, and fails for the medians that miss their aims. So many rows may.
-func check(t *testing.T, mayMiss int, rows []row) {
+// check measures rows, and fails for the medians that miss their aims.
+func check(t *testing.T, rows []row) {
 	if testing.Short() {
 		t.Skip("a long simulation in one goroutine")
 	}
-	missed := 0
 	for _, r := range rows {
 		seeds := max(1, r.seeds)
 		if deep {
@@ -46,13 +44,10 @@ func check(t *testing.T, mayMiss int, rows []row) {
 		slices.Sort(refused)
 		u, f, note := used[seeds/2], refused[seeds/2], ""
 		if u < r.used || f > r.refused {
-			missed++
+			t.Fail()
 			note = ": misses its aim"
 		}
 		t.Logf("%-52s %6.1f (%.1f) / %.1f (%.1f) %%%s", r.name, 100*u, 100*used[0], 100*f, 100*refused[seeds-1], note)
-	}
-	if missed > mayMiss {
-		t.Errorf("%d of %d rows miss their aims, and %d may", missed, len(rows), mayMiss)
 	}
 }
 
@@ -121,11 +116,13 @@ func TestKindsOfLimits(t *testing.T) {
 	const s, minute = time.Second, time.Minute
 	inFlight := behind(unlimited, nil, 0, 10*minute)
 	inFlight.service.inFlight = 4
+	first := inFlight
+	first.to = 20 * time.Second
 	kind := func(limit func(uint64) limit, retryAfter func(time.Duration) time.Duration, best float64) func(uint64) (float64, float64) {
 		return behind(limit, retryAfter, 0, 10*minute).of(best)
 	}
 	two := each(func() limit { return both(newBucket(12, 12), newWindow(400, minute, false)) })
-	check(t, 0, []row{
+	check(t, []row{
 		{"50 a second, burst 10, Retry-After", kind(bucket(50, 10), roundedUp, 50), 0.85, 0.05, true, 0},
 		{"50 a second, burst 10", kind(bucket(50, 10), nil, 50), 0.85, 0.05, true, 0},
 		{"5 a second, burst 5", kind(bucket(5, 5), nil, 5), 0.85, 0.05, true, 0},
@@ -139,6 +136,14 @@ func TestKindsOfLimits(t *testing.T) {
 		{"50 a second, then 10, then 50", kind(bucket(50, 10, change{3 * minute, 10}, change{6 * minute, 50}), nil, 38), 0.85, 0.05, true, 0},
 		{"4 in flight", inFlight.of(4 / 0.02), 0.85, 0.05, true, 0},
 		{"no limit", kind(unlimited, nil, 16/0.02), 0.85, 0.05, false, 0},
+		{"4 in flight, the first twenty seconds", first.of(4 / 0.02), 0.75, 0.05, true, 0},
+		{"50 a second, Retry-After, the first 2,000 pages", func(seed uint64) (used, refused float64) {
+			c := newWorld(seed).crawl(&service{limit: newBucket(50, 10), retryAfter: roundedUp}, 16)
+			for c.served < 2000 {
+				c.run(c.now.Add(50 * time.Millisecond))
+			}
+			return 40 / c.now.Sub(simStart).Seconds(), c.refusedShare()
+		}, 0.84, 0.05, true, 5},
 	})
 }
 
@@ -170,40 +175,7 @@ func TestThePaceDoesNotDecay(t *testing.T) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
-	check(t, 0, rows)
-}
-
-// TestLimitsDrawnAtRandom: 37 of 40 are used to 85 %, and 5 % at most are refused.
-func TestLimitsDrawnAtRandom(t *testing.T) {
-	var rows []row
-	for n := range uint64(40) {
-		r := rand.New(rand.NewPCG(n, 11))
-		latency := time.Duration(2+r.IntN(200)) * time.Millisecond
-		rate := 2 * float64(uint64(1)<<r.IntN(6)) * (1 + r.Float64())
-		c := trial{service: service{work: between(latency, latency+time.Millisecond)}, workers: 16, to: 10 * time.Minute}
-		if float64(c.workers) < 1.2*rate*latency.Seconds() {
-			c.workers += int(1.3 * rate * latency.Seconds())
-		}
-		form := "none"
-		if r.IntN(2) == 0 {
-			c.service.retryAfter, form = roundedUp, "right"
-		}
-		var name string
-		switch r.IntN(3) {
-		case 0:
-			burst := 2 + r.Float64()*2*rate
-			c.limit, name = bucket(rate, burst), fmt.Sprintf("%.1f a second, burst %.0f", rate, burst)
-		case 1:
-			most, slides := int(10*rate), r.IntN(2) == 0
-			c.limit, name, rate = window(most, 10*time.Second, slides), fmt.Sprintf("%d in 10 s, sliding %v", most, slides), float64(most)/10
-		default:
-			first, most := rate, int(60*rate*0.6)
-			c.limit = each(func() limit { return both(newBucket(first, first), newWindow(most, time.Minute, false)) })
-			name, rate = fmt.Sprintf("%.1f a second and %d a minute", first, most), float64(most)/60
-		}
-		rows = append(rows, row{fmt.Sprintf("%s, Retry-After %s, %v", name, form, latency), c.of(rate), 0.85, 0.05, n < 4, 0})
-	}
-	check(t, 3, rows)
+	check(t, rows)
 }
 
 // TestSeveralClientsShareALimit within a factor of two, in minutes 5 to 15, if it is a bucket.
@@ -234,7 +206,7 @@ func TestSeveralClientsShareALimit(t *testing.T) {
 			rows = append(rows, r)
 		}
 	}
-	check(t, 0, rows)
+	check(t, rows)
 }
 
 // TestRefusalsAtRandomDoNotSlowDown: with 5 % refused at random a crawl's first 2,000 pages
@@ -262,7 +234,7 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 			row{name + ", Retry-After 1", measure(roundedUp), aim.withRetryAfter, 1, aim.share == 0.05, 21},
 		)
 	}
-	check(t, 0, rows)
+	check(t, rows)
 }
 
 // TestLimitsThatAreHarder are used less, or refuse more: a limit of requests in flight is
@@ -284,12 +256,7 @@ func TestLimitsThatAreHarder(t *testing.T) {
 	shed := func(rate, share float64) func(uint64) limit {
 		return func(seed uint64) limit { return atRandom(share, seed, newBucket(rate, 10)) }
 	}
-	four := func(burst float64) func(uint64) limit {
-		return func(seed uint64) limit {
-			return replicas(seed, newBucket(10, burst), newBucket(10, burst), newBucket(10, burst), newBucket(10, burst))
-		}
-	}
-	check(t, 0, []row{
+	check(t, []row{
 		{"60 in 10 s, the first ten seconds", at(window(60, 10*s, false), 6, 0, 10*s), 0.9, 0.29, true, 0},
 		{"50 a second, halved, ten seconds", at(to(50, 25), 25, 5*minute, 310*s), 0.8, 0.1, true, 0},
 		{"50 a second, halved, a minute later", at(to(50, 25), 25, 6*minute, 7*minute), 0.9, 0.04, false, 0},
@@ -297,15 +264,9 @@ func TestLimitsThatAreHarder(t *testing.T) {
 		{"50 a second, doubled, a minute later", at(to(50, 100), 100, 6*minute, 7*minute), 0.85, 0.06, false, 0},
 		{"50 a second, a tenth, a minute later", at(to(50, 5), 5, 6*minute, 7*minute), 0.9, 0.04, false, 0},
 		{"10 a second, five times as much, 90 s later", at(to(10, 50), 50, 390*s, 450*s), 0.85, 0.04, true, 0},
-		{"10 a second, and 0.01 at random", at(shed(10, 0.01), 10, 10*minute, 20*minute), 0.7, 0.05, false, 0},
-		{"10 a second, and 0.05 at random", at(shed(10, 0.05), 10, 10*minute, 20*minute), 0.05, 0.25, false, 0},
-		{"10 a second, and 0.1 at random", at(shed(10, 0.1), 10, 10*minute, 20*minute), 0.01, 0.35, false, 0},
 		{"50 a second, and 0.01 at random", at(shed(50, 0.01), 50, 10*minute, 20*minute), 0.12, 0.12, false, 0},
 		{"50 a second, and 0.05 at random", at(shed(50, 0.05), 50, 10*minute, 20*minute), 0.01, 0.25, true, 0},
 		{"50 a second, and 0.1 at random", at(shed(50, 0.1), 50, 10*minute, 20*minute), 0.002, 0.35, false, 0},
-		{"four replicas of 10 a second, burst 1", at(four(1), 40, 2*minute, 10*minute), 0.2, 0.05, false, 0},
-		{"four replicas of 10 a second, burst 5", at(four(5), 40, 2*minute, 10*minute), 0.6, 0.05, false, 0},
-		{"four replicas of 10 a second, burst 20", at(four(20), 40, 2*minute, 10*minute), 0.8, 0.05, false, 0},
 		{"50 a second, 503", unavailable.of(50), 0.9, 0.15, true, 0},
 		{"4 in flight that take 2 to 200 ms", jittered.of(4 / 0.102), 0.5, 0.05, false, 0},
 		{"4 in flight, Retry-After", inFlight.of(200), 0.8, 0.05, false, 0},
