@@ -249,7 +249,7 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 }
 
 // toContinue is said of a crawl that was interrupted and knows its position.
-const toContinue = "there is more: the same command line continues"
+const toContinue = "the crawl is incomplete: the same command line continues it"
 
 // newQuery selects what comes after a position, or if there is none what starts at --since.
 func (o *listingOptions) newQuery(at *position) horseracing.FollowQuery {

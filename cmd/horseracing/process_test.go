@@ -53,7 +53,7 @@ func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			said := strings.Contains(stderr.String(), `"code":"`+want.code+`"`)
+			said := strings.Contains(stderr.String(), `"code":"`+want.code+`","message":"it was `+want.code+`"`)
 			status, isJSON := cmd.ProcessState.ExitCode(), strings.Contains(args, "--json")
 			if status != want.status || said != isJSON || !said && stderr.Len() > 0 {
 				t.Errorf("%s, %v: status %d, %s", args, signal, status, stderr)
