@@ -162,7 +162,7 @@ func (p *program) printError(end exitCode, err error) {
 		} `json:"error"`
 	}
 	line.Error.Code, line.Error.Message = end.code, explain(err)
-	if end == interrupted || end == terminated { // whatever was under way
+	if end == interrupted || end.code == "terminated" { // whatever was under way
 		line.Error.Message = "it was " + end.code
 	}
 	if errors.Is(err, errInUse) || errors.Is(err, ledger.ErrInUse) {
