@@ -157,6 +157,7 @@ func TestErrInvalidArgumentIsFoundBeforeAnyRequest(t *testing.T) {
 		"GET /api/v1/tournaments/[redacted]%0A: invalid argument: the tournament id contains a control character":              errorOf(c.Tournaments.Get(ctx, double.AppKey+"\n")),
 		"GET /api/v2/races/results: invalid argument: tier -1 is negative":                                                     results(horseracing.ResultsQuery{Tier: -1}),
 		"GET /api/v2/races/results: invalid argument: a Concurrency of 1001 is not between 0 and 1000":                         results(horseracing.ResultsQuery{Concurrency: 1001}),
+		"GET /api/v2/races/results: invalid argument: the Before 1969-12-31T23:59:59Z is not after the beginning of 1970":      results(horseracing.ResultsQuery{Before: time.Unix(-1, 0).UTC()}),
 		"GET /api/v2/races/results: invalid argument: the Since 2025-06-01T12:00:01Z is after the Before 2025-06-01T12:00:00Z": results(horseracing.ResultsQuery{Since: noon.Add(time.Second), Before: noon}),
 		"GET /api/v2/races/results: invalid argument: the cursor in Resume is of another listing or of another tier":           results(horseracing.ResultsQuery{Tier: 3, Resume: cursor}),
 		"GET /api/v1/races/results: invalid argument: an Offset of -1 is negative":                                             errorOf(c.Races.ResultsV1(horseracing.OffsetQuery{Offset: -1}).Take(ctx, 1)),

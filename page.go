@@ -139,6 +139,9 @@ func (l *listing[T]) read(response *list[T], from int64) (entries []listed[T], e
 		} else {
 			hasPosition = true
 		}
+		if len(id) > maxID {
+			id = noIDMark + hashOf(id)
+		}
 		entry := listed[T]{ID: id, Start: start, NoStart: noStart, JSON: e.json}
 		if e.err != nil {
 			entry.Err = e.err
@@ -188,8 +191,12 @@ func (l *listing[T]) emptied() error {
 	return &DecodeError{Method: http.MethodGet, Route: l.route, Err: walk.ErrEmptied}
 }
 
-// noIDMark begins the id that stands for a missing one. No other id has it.
-const noIDMark = "\x00"
+// noIDMark begins the id that stands for one that is missing, or longer than maxID bytes: a cursor
+// contains some, and is at most maxCursorText long. No other id has it.
+const (
+	noIDMark = "\x00"
+	maxID    = 64
+)
 
 // hashOf returns a short text that distinguishes a text from others.
 func hashOf(text string) string {

@@ -19,7 +19,7 @@ import (
 // of another tier) fails with ErrInvalidArgument when the pager is ranged over.
 type ResultsQuery struct {
 	Tier   TierID    // default TierOmega
-	Before time.Time // only entries that start before this time; default now, by the service's clock
+	Before time.Time // only entries that start before this time, in 1970 or later; default now, by the service's clock
 	Since  time.Time // only entries that start at this time or later; default the whole history
 
 	// Resume continues after the position of a saved cursor, with its tier and its Since. A
@@ -205,6 +205,8 @@ func newPager[T any](q ResultsQuery, first int64, l listing[T]) *Pager[T] {
 		problem = fmt.Errorf("an Offset of %d is negative", first)
 	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
 		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
+	case !q.Before.IsZero() && minMilliseconds <= first && first < 0: // where an entry is read as one without a start
+		problem = fmt.Errorf("the Before %s is not after the beginning of 1970", q.Before.Format(time.RFC3339Nano))
 	case !q.Since.IsZero() && !q.Before.IsZero() && p.since > first+1:
 		problem = fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano))
 	}

@@ -215,3 +215,25 @@ func TestABlockOfDeletedRacesIsNotTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// A service may choose ids of any length.
+func TestPagerCursorCanAlwaysBeParsed(t *testing.T) {
+	page := make([]string, 10)
+	for i := range page {
+		page[i] = fmt.Sprintf(`{"_id":"%d%s","start_time":1748779200000}`, i, strings.Repeat("x", 60_000))
+	}
+	p := double.Client(t, listing(double.List(page...))).Tournaments.Results(horseracing.ResultsQuery{})
+	for i := range 10 {
+		if got, err := p.Take(t.Context(), 1); len(got) != 1 {
+			t.Fatalf("entry %d: %v", i, err)
+		}
+		cursor, err := horseracing.ParseCursor(p.Cursor().String())
+		if err != nil || !cursor.Equal(p.Cursor()) {
+			t.Fatalf("a cursor of %d bytes: %v", len(p.Cursor().String()), err)
+		}
+		rest := double.Client(t, listing(double.List(page...))).Tournaments.Results(horseracing.ResultsQuery{Resume: cursor})
+		if got, _ := rest.Take(t.Context(), 20); len(got) != 9-i {
+			t.Errorf("after entry %d there are %d", i, len(got))
+		}
+	}
+}
