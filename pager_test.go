@@ -56,19 +56,21 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 		{5, "3", "tier 5 was requested, and an entry is of tier 3"},
 		{0, "3", "an entry is of tier 3 instead of the default 5: name a tier"}, // or the service has no tier 5
 	} {
-		c := double.Client(t, listing(fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, test.tier)))
-		errs := []error{errorsOf(c.Tournaments.Results(horseracing.ResultsQuery{Tier: test.requested}).All(t.Context()))}
-		if strings.HasPrefix(test.tier, `"`) {
-			errs = []error{
-				errorsOf(c.Races.Results(horseracing.ResultsQuery{Tier: test.requested}).All(t.Context())),
-				errorsOf(c.Races.ResultsV1(horseracing.OffsetQuery{Tier: test.requested}).All(t.Context())),
+		synctest.Test(t, func(t *testing.T) {
+			c := double.Client(t, listing(fmt.Sprintf(`[{"main_race_id":1,"_id":"1","start_time":1700000000000,"tier":%s}]`, test.tier)))
+			errs := []error{errorsOf(c.Tournaments.Results(horseracing.ResultsQuery{Tier: test.requested}).All(t.Context()))}
+			if strings.HasPrefix(test.tier, `"`) {
+				errs = []error{
+					errorsOf(c.Races.Results(horseracing.ResultsQuery{Tier: test.requested}).All(t.Context())),
+					errorsOf(c.Races.ResultsV1(horseracing.OffsetQuery{Tier: test.requested}).All(t.Context())),
+				}
 			}
-		}
-		for i, err := range errs {
-			if errors.Is(err, horseracing.ErrBodyIgnored) != (test.want != "") || !strings.Contains(fmt.Sprint(err), cmp.Or(test.want, "nil")) {
-				t.Errorf("tier %d, an entry of %s, listing %d: %v", test.requested, test.tier, i, err)
+			for i, err := range errs {
+				if errors.Is(err, horseracing.ErrBodyIgnored) != (test.want != "") || !strings.Contains(fmt.Sprint(err), cmp.Or(test.want, "nil")) {
+					t.Errorf("tier %d, an entry of %s, listing %d: %v", test.requested, test.tier, i, err)
+				}
 			}
-		}
+		})
 	}
 }
 
