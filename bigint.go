@@ -12,12 +12,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// TokenDecimals is the number of decimal places of a token that this module assumes, as is usual for
+// amounts of this size. The service does not document it.
+const TokenDecimals = 18
+
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
 // zero value is 0. Compare with Cmp or Equal.
 //
-// The unit of fees and prizes is undocumented. This module assumes that it is 10^-18 tokens,
-// as is usual for such amounts: FormatUnits(18) returns an amount in tokens, and
-// ParseUnits(text, 18) parses one.
+// The unit of fees and prizes is undocumented. With [TokenDecimals], FormatUnits returns an amount
+// in tokens, and ParseUnits parses one.
 //
 // A BigInt decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
 // JavaScript writes integers from 10^21 on), and quoted base-10 integers. null decodes as

@@ -92,7 +92,7 @@ type money struct {
 // newMoney returns fees of whole and half tokens, and prizes that are multiples of them.
 func newMoney() (all []money) {
 	units := func(tokens float64) horseracing.BigInt {
-		n, err := horseracing.ParseUnits(fmt.Sprint(tokens), 18)
+		n, err := horseracing.ParseUnits(fmt.Sprint(tokens), horseracing.TokenDecimals)
 		must(err)
 		return n
 	}

@@ -51,10 +51,9 @@ type LimitError struct {
 	Limit  horseracing.BigInt
 }
 
-// Error names the limit, and both amounts in tokens. That a token has 18 decimal places is
-// assumed, because it is undocumented.
+// Error names the limit, and both amounts in tokens of [horseracing.TokenDecimals].
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%v: %s tokens are above the limit of %s tokens", e.Err, e.Amount.FormatUnits(18), e.Limit.FormatUnits(18))
+	return fmt.Sprintf("%v: %s tokens are above the limit of %s tokens", e.Err, e.Amount.FormatUnits(horseracing.TokenDecimals), e.Limit.FormatUnits(horseracing.TokenDecimals))
 }
 
 // Unwrap returns Err.

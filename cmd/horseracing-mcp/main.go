@@ -73,7 +73,7 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	}
 	tokens := func(name, usage string, into **horseracing.BigInt) {
 		flags.Func(name, usage, func(text string) error {
-			n, err := horseracing.ParseUnits(text, tokenPlaces)
+			n, err := horseracing.ParseUnits(text, horseracing.TokenDecimals)
 			*into = &n
 			return err
 		})

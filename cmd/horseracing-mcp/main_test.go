@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 func tokens(t testing.TB, text string) *horseracing.BigInt {
 	t.Helper()
-	n, err := horseracing.ParseUnits(text, tokenPlaces)
+	n, err := horseracing.ParseUnits(text, horseracing.TokenDecimals)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ type openArgs struct {
 }
 
 func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openArgs) (out list[raceView], err error) {
-	maxFee, err := horseracing.ParseUnits(cmp.Or(in.MaxFee, "0"), tokenPlaces)
+	maxFee, err := horseracing.ParseUnits(cmp.Or(in.MaxFee, "0"), horseracing.TokenDecimals)
 	if err != nil {
 		return out, invalidf("max_fee must be a number of tokens, such as 2.5, not %q", in.MaxFee)
 	}

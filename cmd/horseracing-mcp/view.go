@@ -12,16 +12,13 @@ import (
 // The schemas of results are made from these types. They have no integers beyond 2^53,
 // which most readers of JSON round.
 
-// tokenPlaces is the number of decimal places of a token. It is undocumented.
-const tokenPlaces = 18
-
 type amount struct {
 	Tokens string `json:"tokens" jsonschema:"in tokens, if a token has 18 decimal places, which is undocumented"`
 	Units  string `json:"units" jsonschema:"the number that the service sent"`
 }
 
 func amountOf(n interface{ FormatUnits(int) string }) amount {
-	return amount{n.FormatUnits(tokenPlaces), n.FormatUnits(0)}
+	return amount{n.FormatUnits(horseracing.TokenDecimals), n.FormatUnits(0)}
 }
 
 // words returns a text of the service, in which a player may address the agent, without

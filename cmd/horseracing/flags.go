@@ -50,7 +50,7 @@ func parseNumbers[T ~int64](args []string) ([]T, error) {
 // tokensFlag defines a flag that takes an amount in tokens. It is nil by default.
 func tokensFlag(flags *pflag.FlagSet, amount **horseracing.BigInt, name, about string) {
 	flags.Func(name, about, func(text string) error {
-		units, err := horseracing.ParseUnits(text, tokenPlaces)
+		units, err := horseracing.ParseUnits(text, horseracing.TokenDecimals)
 		if err != nil || units.Cmp(horseracing.BigInt{}) < 0 {
 			return errors.New("want an amount in tokens, like 2.5")
 		}

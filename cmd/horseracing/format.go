@@ -7,11 +7,8 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// tokenPlaces is the number of decimal places of a token. It is undocumented;
-// 18 is usual for amounts of this size.
-const tokenPlaces = 18
-
-func tokens(amount horseracing.BigInt) string { return amount.FormatUnits(tokenPlaces) }
+// tokens returns an amount as a number of tokens.
+func tokens(amount horseracing.BigInt) string { return amount.FormatUnits(horseracing.TokenDecimals) }
 
 // price writes the price of a breeding listing in tokens. Some are written in tokens and
 // some in units; whole numbers of at least 10^15 are taken for units.

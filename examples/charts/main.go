@@ -147,7 +147,7 @@ func drawFees(byTier map[horseracing.TierID][]horseracing.Race, about string) (*
 	for _, tier := range slices.Sorted(maps.Keys(byTier)) {
 		var fees plotter.Values // logarithms
 		for _, race := range byTier[tier] {
-			if fee, err := strconv.ParseFloat(race.EntryFee.FormatUnits(18), 64); err == nil && fee > 0 {
+			if fee, err := strconv.ParseFloat(race.EntryFee.FormatUnits(horseracing.TokenDecimals), 64); err == nil && fee > 0 {
 				fees = append(fees, math.Log10(fee))
 			}
 		}

@@ -55,7 +55,7 @@ func look(ctx context.Context, client *horseracing.Client, out io.Writer) error 
 			closes = "in " + race.RegistrationDeadline.Sub(now).Truncate(time.Second).String()
 		}
 		// %q, because players choose the names
-		fmt.Fprintf(out, "%-9s %d %q closes at %v, fee %s tokens\n", closes, race.MainRaceID, race.Info.Name, race.RegistrationDeadline, race.EntryFee.FormatUnits(18))
+		fmt.Fprintf(out, "%-9s %d %q closes at %v, fee %s tokens\n", closes, race.MainRaceID, race.Info.Name, race.RegistrationDeadline, race.EntryFee.FormatUnits(horseracing.TokenDecimals))
 	}
 
 	var winners []horseracing.HorseNumber

@@ -63,8 +63,8 @@ func main() {
 		key, *horse = string(fake.UserKey(0)), int64(fake.Horses(0)[0])
 		*path = filepath.Join(os.TempDir(), fmt.Sprintf("register-%d.ledger", os.Getpid()))
 	}
-	most, errFee := horseracing.ParseUnits(*maxFee, 18) // a token is assumed to have 18 decimal places
-	inAll, errBudget := horseracing.ParseUnits(*budget, 18)
+	most, errFee := horseracing.ParseUnits(*maxFee, horseracing.TokenDecimals)
+	inAll, errBudget := horseracing.ParseUnits(*budget, horseracing.TokenDecimals)
 	if err := cmp.Or(err, errFee, errBudget); err != nil {
 		log.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func (b *bot) run(ctx context.Context) error {
 		case <-time.After(time.Minute):
 		case <-ctx.Done():
 			paid, perhaps := ledger.Sum(b.ledger.Entries(), time.Time{})
-			fmt.Fprintf(b.out, "Tokens paid in all: %s; perhaps paid: %s\n", paid.FormatUnits(18), perhaps.FormatUnits(18))
+			fmt.Fprintf(b.out, "Tokens paid in all: %s; perhaps paid: %s\n", paid.FormatUnits(horseracing.TokenDecimals), perhaps.FormatUnits(horseracing.TokenDecimals))
 			return nil
 		}
 	}
@@ -197,7 +197,7 @@ func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
 	_, isUnsent := errors.AsType[*horseracing.TransportError](err)
 	switch {
 	case err == nil:
-		b.print(race.MainRaceID, "%s: %q, for %s tokens", did, race.Info.Name, race.EntryFee.FormatUnits(18))
+		b.print(race.MainRaceID, "%s: %q, for %s tokens", did, race.Info.Name, race.EntryFee.FormatUnits(horseracing.TokenDecimals))
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
 		b.print(race.MainRaceID, "perhaps paid, to be settled: %v", err)
 	case errors.Is(err, ledger.ErrFee), errors.Is(err, ledger.ErrBudget), errors.Is(err, ledger.ErrUnsettled),
