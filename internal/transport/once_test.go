@@ -3,8 +3,10 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +40,30 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	})}.RoundTrip(post)
 	if err != nil || len(sent) != 1 || sent[0].GetBody != nil || len(sent[0].Header) != 0 {
 		t.Errorf("%d requests, %v", len(sent), err)
+	}
+}
+
+// A transport that traces nothing proves nothing.
+func TestOnceReportsAWriteAsUnsentOnlyIfNoConnectionWasFound(t *testing.T) {
+	for _, test := range []struct {
+		wanted, found bool
+		err           error
+		isUnsent      bool
+	}{{true, false, errReset, true}, {true, true, errReset, false}, {false, false, errReset, false}, {true, false, nil, false}} {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
+		_, err := Once{tripFunc(func(req *http.Request) (*http.Response, error) {
+			trace := httptrace.ContextClientTrace(req.Context())
+			if test.wanted {
+				trace.GetConn("game.test:443")
+			}
+			if test.found {
+				trace.GotConn(httptrace.GotConnInfo{})
+			}
+			return status(200).resp, test.err
+		})}.RoundTrip(req)
+		if _, isUnsent := errors.AsType[*UnsentError](err); isUnsent != test.isUnsent || !errors.Is(err, test.err) {
+			t.Errorf("%+v: %v", test, err)
+		}
 	}
 }
 

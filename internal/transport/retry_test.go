@@ -90,10 +90,14 @@ func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing
 
 // Clients that were refused together must not come back together.
 func TestBackoffIsSpreadAtRandom(t *testing.T) {
-	for demanded, most := range map[time.Duration]time.Duration{0: minWait, 10 * time.Second: 11 * time.Second, 14900 * time.Millisecond: maxWait} {
+	for _, test := range []struct {
+		retries        int
+		demanded, most time.Duration
+	}{{0, 0, minWait}, {3, 0, 8 * minWait}, {10, 0, maxWait}, {0, 10 * time.Second, 11 * time.Second}, {0, 14900 * time.Millisecond, maxWait}} {
+		demanded, most := test.demanded, test.most
 		shortest, longest := time.Duration(math.MaxInt64), time.Duration(0)
 		for range 200 {
-			wait := Backoff(minWait, maxWait, 0, status(500).after(demanded).resp)
+			wait := Backoff(minWait, maxWait, test.retries, status(500).after(demanded).resp)
 			shortest, longest = min(shortest, wait), max(longest, wait)
 		}
 		if shortest < demanded || longest > most || longest-shortest < (most-demanded)*9/10 {

@@ -127,6 +127,7 @@ func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 		"the time limit": {time.Second, time.Minute, context.DeadlineExceeded, context.Canceled},
 		"the context":    {time.Minute, time.Second, context.Canceled, context.DeadlineExceeded},
 		"neither":        {time.Minute, time.Hour, errReset, context.Canceled},
+		"an awaited end": {time.Minute, time.Second, context.Canceled, context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -138,8 +139,15 @@ func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 				}
 				return nil, errReset
 			})
+			if name == "an awaited end" {
+				ctx = Await(ctx)
+			}
+			began := time.Now()
 			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://game.test/", nil)
 			_, err := Whole{Next: hangs, Timeout: test.limit, SetBy: "test", MaxBytes: 1000}.RoundTrip(req)
+			if lasts := 30 * time.Second; name == "an awaited end" && time.Since(began) != lasts {
+				t.Errorf("it was interrupted after %v", time.Since(began))
+			}
 			timeout, isTimeout := errors.AsType[*TimeoutError](err)
 			if !errors.Is(err, test.is) || errors.Is(err, test.isNot) || isTimeout != (test.limit == time.Second) || isTimeout && timeout.SetBy != "test" {
 				t.Errorf("%s: %v", name, err)
