@@ -77,6 +77,7 @@ func TestEachCheckNoticesAnotherReading(t *testing.T) {
 		{readings{}, faults{{Path: resultsPath, Status: 502}}, "bodies of GET requests", skipped, "not examined: status 502, not JSON"},
 		{readings{}, faults{{Path: resultsPath, Status: 502}}, "tiers", skipped, "not examined"},
 		{readings{}, faults{once(resultsPath, 5, `[{"main_race_id":1,"tier":"Omega"},{"main_race_id":2,"tier":"Beta"}]`)}, "tiers", odd, "4: Beta/Omega"},
+		{readings{}, faults{once(resultsPath, 6, `[null,{"main_race_id":1,"tier":"Omega"}]`)}, "tiers", good, "5: Omega"},
 		{readings{TierName: "Omega"}, nil, "tiers", odd, "1: Omega"},
 		{readings{Inclusive: true}, nil, "start_time_from", odd, "includes races that start at this time"},
 		{readings{Inclusive: true}, nil, "bodies of GET requests", good, "they arrive"},
