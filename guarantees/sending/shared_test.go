@@ -1,0 +1,184 @@
+package sending_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jarcoal/httpmock"
+	"golang.org/x/time/rate"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+// crawls has each client crawl with four requests in flight for so long.
+func crawls(t *testing.T, clients []*horseracing.Client, length time.Duration) {
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, c := range clients {
+		for range 4 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+				}
+			})
+		}
+	}
+	all.Wait()
+	time.Sleep(time.Second) // in which what is in flight ends
+}
+
+// limited responds to the requests that a limit accepts, after 15 to 25 ms, and refuses the others.
+func limited(limit *rate.Limiter, refuse httpmock.Responder) httpmock.Responder {
+	return func(req *http.Request) (*http.Response, error) {
+		time.Sleep(time.Millisecond)
+		if !limit.Allow() {
+			return refuse(req)
+		}
+		time.Sleep(15*time.Millisecond + rand.N(10*time.Millisecond)) // no two clients in step
+		return httpmock.NewStringResponder(http.StatusOK, "[]")(req)
+	}
+}
+
+// counting counts the responses of each method with a status, from then on.
+func counting(n map[string]float64, status int, from time.Time, respond httpmock.Responder) httpmock.Responder {
+	var mu sync.Mutex
+	return func(req *http.Request) (*http.Response, error) {
+		resp, err := respond(req)
+		mu.Lock()
+		defer mu.Unlock()
+		if resp.StatusCode == status && !time.Now().Before(from) {
+			n[req.Method]++
+		}
+		return resp, err
+	}
+}
+
+// TestClientsOfOneKeyShareALimitEvenly: behind 50 requests a second that are refused without a
+// Retry-After, the slowest has at least half as many pages as the fastest.
+func TestClientsOfOneKeyShareALimitEvenly(t *testing.T) {
+	for _, n := range []int{2, 5, 10} {
+		for range double.Worlds(2, 4, 1) {
+			double.Run(t, fmt.Sprint(n), func(t *testing.T) {
+				respond := limited(rate.NewLimiter(50, 50), double.Respond(http.StatusTooManyRequests, ""))
+				learned := time.Now().Add(5 * time.Minute)
+				clients, accepted := make([]*horseracing.Client, n), make([]map[string]float64, n)
+				for i := range clients {
+					accepted[i] = map[string]float64{}
+					clients[i] = double.Client(t, counting(accepted[i], http.StatusOK, learned, respond))
+				}
+				crawls(t, clients, 15*time.Minute)
+				var shares []float64
+				for i := range accepted {
+					shares = append(shares, accepted[i]["GET"])
+				}
+				share := slices.Min(shares) / slices.Max(shares)
+				if t.Logf("least over greatest share %.2f", share); share < 0.5 {
+					t.Error("0.5 are wanted")
+				}
+			})
+		}
+	}
+}
+
+// TestRegistrationsMeetNoMore503sThanReads behind a
+// gateway that accepts ten requests in ten seconds and says when the next ones begin. The
+// outcome of a registration that is refused so is unknown.
+func TestRegistrationsMeetNoMore503sThanReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		accepted, refused := map[string]float64{}, map[string]float64{}
+		var mu sync.Mutex
+		var window time.Time
+		left := 0
+		respond := func(req *http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			if began := time.Now().Truncate(10 * time.Second); !began.Equal(window) {
+				window, left = began, 10
+			}
+			if left == 0 {
+				wait := time.Until(window.Add(11 * time.Second)).Truncate(time.Second)
+				return double.Respond(http.StatusServiceUnavailable, "", fmt.Sprint("Retry-After: ", wait.Seconds()))(req)
+			}
+			left--
+			return httpmock.NewStringResponder(http.StatusOK, "[]")(req)
+		}
+		c := double.Client(t, counting(accepted, 200, time.Now(), counting(refused, 503, time.Now(), respond)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		every := func(interval time.Duration, call func(context.Context, *horseracing.Client) error) {
+			for range time.Tick(interval) {
+				if call(ctx, c); ctx.Err() != nil {
+					return
+				}
+			}
+		}
+		var all sync.WaitGroup
+		all.Go(func() { crawls(t, []*horseracing.Client{c}, time.Hour) })
+		all.Go(func() { every(3*time.Second, double.OpenRaces) })
+		all.Go(func() { every(5*time.Second, double.Register) })
+		all.Wait()
+		reads, registrations := refused["GET"]/accepted["GET"], refused["POST"]/accepted["POST"]
+		if t.Logf("%.3f of %v reads, %.3f of %v registrations", reads, accepted["GET"], registrations, accepted["POST"]); accepted["POST"] < 600 || registrations > reads {
+			t.Error("registrations meet more 503s")
+		}
+	})
+}
+
+// TestARegistrationThatWouldWaitTooLongForA503 is not sent, and its error says what is left of the
+// Retry-After, whatever route the 503 was on.
+func TestARegistrationThatWouldWaitTooLongForA503(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent []double.Sent
+		c := double.Client(t, double.Noting(&sent, double.Respond(503, "", "Retry-After: 30")))
+		_ = double.OpenRaces(t.Context(), c)
+		time.Sleep(10 * time.Second)
+		err := double.Register(t.Context(), c)
+		refusal, ok := errors.AsType[*horseracing.APIError](err)
+		if !ok || refusal.RetryAfter != 20*time.Second || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(sent) != 1 {
+			t.Errorf("%v, after %d requests", err, len(sent))
+		}
+	})
+}
+
+// TestALongWaitIsLoggedEachMinute of a day in which a route is refused.
+func TestALongWaitIsLoggedEachMinute(t *testing.T) {
+	for _, header := range []string{"X-Nothing: 1", "Retry-After: 60", "Retry-After: 3600"} {
+		double.Run(t, header, func(t *testing.T) {
+			log := new(minutes)
+			c := double.Client(t, double.Respond(http.StatusTooManyRequests, "", header), horseracing.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+			log.last = time.Now()
+			crawls(t, []*horseracing.Client{c}, 24*time.Hour)
+			if t.Logf("%d lines, the longest gap %v", log.lines, log.gap); log.lines < 1400 || log.gap > 70*time.Second {
+				t.Error("that is not one a minute")
+			}
+		})
+	}
+}
+
+// minutes is a log, of which it counts the lines of long waits.
+type minutes struct {
+	lines int
+	last  time.Time
+	gap   time.Duration // the longest time without such a line
+}
+
+func (m *minutes) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "waiting until") {
+		now := time.Now()
+		m.lines, m.gap, m.last = m.lines+1, max(m.gap, now.Sub(m.last)), now
+	}
+	return len(line), nil
+}
