@@ -90,6 +90,9 @@ func (o *listingOptions) resolve(ctx context.Context, p *program, s *service) (e
 	if err := o.check(p); err != nil {
 		return err
 	}
+	if o.since.After(time.Now()) {
+		p.say("--since is in the future")
+	}
 	if o.tiers, err = tierNumbers(ctx, s, *o.words); err != nil || !o.since.isAgo && !o.before.isAgo {
 		return err
 	}

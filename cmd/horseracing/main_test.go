@@ -230,6 +230,8 @@ func TestATierMayBeNamed(t *testing.T) {
 	omega := openRace(none, 70_000)
 	omega.Tier = "Omega"
 	none.AddRaces(omega)
+	expect(t, environment(none), result{stderr: "no open race fits\n"}, "open", "--level", "500")
+	expect(t, environment(none), result{stderr: "--since is in the future\n"}, "results", "--since", "2999-01-01")
 	expect(t, environment(none), result{stderr: "no open race of tier gamma\n"}, "open", "--tier", "gamma")
 }
 

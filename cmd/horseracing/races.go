@@ -40,6 +40,9 @@ func (p *program) openCommand() *cobra.Command {
 			return err
 		}
 		races := slices.DeleteFunc(receivedEntries(p, all), func(e horseracing.Entry[horseracing.Race]) bool { return !filter.fits(e.Value) })
+		if len(races) == 0 && len(all) > 0 && (filter.level > 0 || filter.maxFee != nil) {
+			p.say("no open race fits")
+		}
 		now := connection.ServiceTime(&response)
 		isShut := func(r *horseracing.Race) int { // closed or full, which comes last
 			if r.CheckEntry(nil, now) != nil {
