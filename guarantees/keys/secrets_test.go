@@ -309,7 +309,7 @@ func FuzzErrorBodies(f *testing.F) {
 	f.Add(400, strings.Repeat("word ", 1<<11), "https://"+strings.Repeat("x", 10_000)+".test/", uint8(0)) // no text is longer than 2,048 bytes
 	f.Add(503, `\u0061pp-Key\/91+d7=e4`, "99999999999999999999", uint8(1))
 	f.Fuzz(func(t *testing.T, status int, body, header string, cut uint8) {
-		if status < 100 || status > 999 || len(body)+len(header) > 1<<16 { // a longer one takes seconds: it is looked through in many forms
+		if status < 100 || status > 999 || len(body)+len(header) > 1<<16 { // longer ones find nothing more, and take longer
 			return
 		}
 		end := double.ErrReset

@@ -140,7 +140,9 @@ func isOther(text, key string) bool {
 }
 
 // isPlain reports whether a byte is a character that shows and begins no escape.
-func isPlain(b byte) bool { return ' ' <= b && b < '~' && b != '\\' && b != '%' && b != '+' }
+func isPlain(b byte) bool {
+	return ' ' <= b && b < utf8.RuneSelf && strings.IndexByte("\\%~+\x7f", b) < 0
+}
 
 // insert adds a place to sorted ones.
 func insert(places []int, place int) []int {

@@ -147,6 +147,7 @@ func TestKeyIsFoundThroughWhatDoesNotShow(t *testing.T) {
 	for text, want := range map[string]string{
 		"app-Key/91\u00a0+d7=e4 of a\u00a0horse\u00ad": "[redacted] of a horse",
 		"app-Key/91\\u00\u200b2bd7=e4\n":               "[redacted] ",
+		`a\u00ad` + key + "\u00adb\n":                  `a\u00ad[redacted]b `, // what is before and after a key is none of it
 		"\xff" + key:                                   "\ufffd[redacted]",
 	} {
 		if got := New(key).Visible(text); got != want {
