@@ -142,11 +142,10 @@ func (l *learner) report(now, sent time.Time, outcome Outcome, mustWait bool) {
 		if isFailure && l.total() >= 4*sample { // the last requests count
 			l.count = count{began: now}
 		}
-		starts := l.backoff == nil && !isFailure
-		if starts {
-			l.backoff = &backoff{began: now}
-		}
-		if starts || isProbe {
+		if isProbe || l.backoff == nil && !isFailure {
+			if l.backoff == nil {
+				l.backoff = &backoff{began: now}
+			}
 			l.wait(now, mustWait)
 		}
 	}

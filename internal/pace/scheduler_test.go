@@ -197,19 +197,6 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 	}
 }
 
-// TestAWaitIsReportedEveryFiveSeconds, so that a log that keeps one line a minute has each.
-func TestAWaitIsReportedEveryFiveSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, late := NewScheduler(nil), 0
-		first, _ := enter(t.Context(), g, Walk, 0)
-		g.Report(first, Refused, holds(59*time.Second))
-		w := Waiter{Kind: Kind{"GET /", Walk, true, 0}}
-		if err := g.Enter(t.Context(), &w, func() { late++ }); err != nil || late != 11 {
-			t.Errorf("%d times in 59 seconds, %v", late, err)
-		}
-	})
-}
-
 // TestKindsThatNobodyWaitsInAreForgotten, though each call has a MaxWait of its own.
 func TestKindsThatNobodyWaitsInAreForgotten(t *testing.T) {
 	g := NewScheduler(nil)

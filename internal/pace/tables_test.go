@@ -126,10 +126,8 @@ func TestKindsOfLimits(t *testing.T) {
 		{"50 a second, burst 10, Retry-After", kind(bucket(50, 10), roundedUp, 50), 0.85, 0.05, true, 0},
 		{"50 a second, burst 10", kind(bucket(50, 10), nil, 50), 0.85, 0.05, true, 0},
 		{"5 a second, burst 5", kind(bucket(5, 5), nil, 5), 0.85, 0.05, true, 0},
-		{"37 a second, burst 40, Retry-After", kind(bucket(37, 40), roundedUp, 37), 0.85, 0.05, false, 0},
 		{"60 in 10 s, Retry-After", kind(window(60, 10*s, false), roundedUp, 6), 0.85, 0.05, true, 0},
 		{"60 in 10 s", kind(window(60, 10*s, false), nil, 6), 0.85, 0.05, true, 0},
-		{"600 a minute, Retry-After", kind(window(600, minute, false), roundedUp, 10), 0.85, 0.05, true, 0},
 		{"23 in 3 s, sliding", kind(window(23, 3*s, true), nil, 23.0/3), 0.85, 0.05, true, 0},
 		{"90 in 30 s, sliding, Retry-After dated", kind(window(90, 30*s, true), dated, 3), 0.85, 0.05, true, 0},
 		{"12 a second and 400 a minute", kind(two, nil, 400.0/60), 0.85, 0.05, true, 0},
@@ -248,8 +246,8 @@ func TestLimitsThatAreHarder(t *testing.T) {
 	late := func(limit func(uint64) limit, retryAfter func(time.Duration) time.Duration) trial {
 		return behind(limit, retryAfter, minute, 10*minute)
 	}
-	inFlight, jittered := late(unlimited, roundedUp), late(unlimited, nil)
-	inFlight.service.inFlight, jittered.service.inFlight, jittered.service.work = 4, 4, between(2*time.Millisecond, 200*time.Millisecond)
+	jittered := late(unlimited, nil)
+	jittered.service.inFlight, jittered.service.work = 4, between(2*time.Millisecond, 200*time.Millisecond)
 	unavailable := behind(bucket(50, 10), nil, 0, 10*minute)
 	unavailable.service.unavailable = true
 	to := func(from, to float64) func(uint64) limit { return bucket(from, 10, change{5 * minute, to}) }
@@ -259,21 +257,14 @@ func TestLimitsThatAreHarder(t *testing.T) {
 	check(t, []row{
 		{"60 in 10 s, the first ten seconds", at(window(60, 10*s, false), 6, 0, 10*s), 0.9, 0.29, true, 0},
 		{"50 a second, halved, ten seconds", at(to(50, 25), 25, 5*minute, 310*s), 0.8, 0.1, true, 0},
-		{"50 a second, halved, a minute later", at(to(50, 25), 25, 6*minute, 7*minute), 0.9, 0.04, false, 0},
 		{"50 a second, doubled, the first minute", at(to(50, 100), 100, 5*minute, 6*minute), 0.5, 0.04, true, 0},
 		{"50 a second, doubled, a minute later", at(to(50, 100), 100, 6*minute, 7*minute), 0.85, 0.06, false, 0},
-		{"50 a second, a tenth, a minute later", at(to(50, 5), 5, 6*minute, 7*minute), 0.9, 0.04, false, 0},
-		{"10 a second, five times as much, 90 s later", at(to(10, 50), 50, 390*s, 450*s), 0.85, 0.04, true, 0},
 		{"50 a second, and 0.01 at random", at(shed(50, 0.01), 50, 10*minute, 20*minute), 0.12, 0.12, false, 0},
 		{"50 a second, and 0.05 at random", at(shed(50, 0.05), 50, 10*minute, 20*minute), 0.01, 0.25, true, 0},
-		{"50 a second, and 0.1 at random", at(shed(50, 0.1), 50, 10*minute, 20*minute), 0.002, 0.35, false, 0},
 		{"50 a second, 503", unavailable.of(50), 0.9, 0.15, true, 0},
 		{"4 in flight that take 2 to 200 ms", jittered.of(4 / 0.102), 0.5, 0.05, false, 0},
-		{"4 in flight, Retry-After", inFlight.of(200), 0.8, 0.05, false, 0},
 		{"60 a minute", late(window(60, minute, false), nil).of(1), 0.9, 0.1, true, 0},
 		{"2 a second, no burst, Retry-After", late(bucket(2, 1), roundedUp).of(2), 0.8, 0.05, false, 0},
 		{"20 a second, no burst", late(bucket(20, 1), nil).of(20), 0.9, 0.05, true, 0},
-		{"200 a second, burst 10", late(bucket(200, 10), nil).of(200), 0.9, 0.06, false, 0},
-		{"20 in a second", late(window(20, s, false), nil).of(20), 0.9, 0.05, false, 0},
 	})
 }

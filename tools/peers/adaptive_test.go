@@ -18,7 +18,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// TestBesideAWS measures this SDK and the adaptive retry mode of the AWS SDK, in virtual
+// TestBesideAWS measures this SDK, the adaptive retry mode of the AWS SDK and a plain loop, in virtual
 // time: four requests in flight for each client, 1 ms to the limit and 15 to 25 ms back.
 //
 //	go test -v -run TestBesideAWS .
@@ -43,7 +43,7 @@ func TestBesideAWS(t *testing.T) {
 		{"50 a second, five clients, minutes 5 to 15", bucket, 50, 429, 5, 5 * time.Minute, 15 * time.Minute, 0.9, 0.4},
 		{"50 a second, ten clients, minutes 5 to 15", bucket, 50, 429, 10, 5 * time.Minute, 15 * time.Minute, 0.9, 0.4},
 	} {
-		for name, connect := range map[string]connector{"horseracing": connectSDK, "AWS": connectAWS} {
+		for name, connect := range map[string]connector{"horseracing": connectSDK, "AWS": connectAWS, "plain": connectPlain} {
 			t.Run(row.name+"/"+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := &service{limit: row.limit(), status: row.status}
@@ -183,6 +183,18 @@ func connectAWS(rt http.RoundTripper) func(context.Context) error {
 			}
 			delay, _ := mode.RetryDelay(attempt, err) // it has no error
 			time.Sleep(delay)
+		}
+	}
+}
+
+// connectPlain repeats what is refused, after one second, then two, four and up to thirty.
+func connectPlain(rt http.RoundTripper) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+			if resp, err := rt.RoundTrip(nil); err != nil || resp.StatusCode == http.StatusOK || ctx.Err() != nil {
+				return err
+			}
+			time.Sleep(wait)
 		}
 	}
 }
