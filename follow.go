@@ -341,6 +341,7 @@ func (p *poll[T]) pass(w *window[T]) error {
 	if p.newest == 0 && len(f.progress.Seen) > 0 {
 		return f.listing.emptied()
 	}
+	f.schedule.failures = 0 // also if the window was empty
 	if n == 0 {
 		p.length *= 2
 	} else if p.limit = fullLimit; n < fullLimit/8 { // four times as many, and even twice that, fit into the next one

@@ -14,6 +14,26 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
+// While a quarter of the pages fail, a past is read in hours: the backoff begins anew with each entry
+// that is read, and after each window.
+func TestAFollowerAdvancesWhileAQuarterOfThePagesFail(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Probability: 0.25, Times: -1})
+		began, n := time.Now(), 0
+		for _, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1)}).All(double.Within(t, 24*time.Hour)) {
+			if err == nil {
+				n++
+			}
+			if n == 2_000 {
+				break
+			}
+		}
+		if took := time.Since(began); n < 2_000 || took > 5*time.Hour {
+			t.Errorf("%d races after %v", n, took)
+		}
+	}, horseracingtest.WithHistory(2_000), horseracingtest.WithSchedule(0))
+}
+
 // A body that is dropped on the way, or a tier that is ignored, is an error at once, and
 // costs no race: neither a follower that catches up nor a walk passes over any.
 func TestAnIgnoredBodyCostsNoRace(t *testing.T) {
