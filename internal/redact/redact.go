@@ -7,7 +7,6 @@
 package redact
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,12 +34,13 @@ func isSurrounding(r rune) bool { return shown(r) != r || strings.ContainsRune("
 func (k Keys) And(more ...string) Keys {
 	all := slices.Clone(k())
 	for _, key := range more {
-		if key = cmp.Or(strings.TrimFunc(key, isSurrounding), key); utf8.ValidString(key) {
+		if utf8.ValidString(key) {
 			key = Visible(key)
 		}
-		all = append(all, key)
+		all = append(all, key, strings.TrimFunc(key, isSurrounding))
 	}
-	all = slices.DeleteFunc(all, func(key string) bool { return key == "" })
+	slices.Sort(all)
+	all = slices.DeleteFunc(slices.Compact(all), func(key string) bool { return key == "" })
 	return func() []string { return all }
 }
 
