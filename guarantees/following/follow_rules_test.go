@@ -26,6 +26,7 @@ func TestCatchUpYieldsTheErrorOfItsContext(t *testing.T) {
 	}{
 		"while the service refuses":   {refused, 0, context.DeadlineExceeded},
 		"while the caller is at work": {horseracingtest.Fault{}, 3, context.Canceled},
+		"with the last race":          {horseracingtest.Fault{}, 5, nil},
 	} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
 			addRaces(fake, 1, 5, time.Minute)
@@ -42,7 +43,7 @@ func TestCatchUpYieldsTheErrorOfItsContext(t *testing.T) {
 					cancel()
 				}
 			}
-			if races != test.cancel || len(errs) != 1 || !errors.Is(errs[0], test.want) {
+			if races != test.cancel || !errors.Is(errors.Join(errs...), test.want) || len(errs) > 1 {
 				t.Errorf("%d races, errors %v", races, errs)
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -240,4 +241,27 @@ func TestFollowerJSONIsTheRaceAsItWasReceived(t *testing.T) {
 	if n < 10 {
 		t.Errorf("%d races", n)
 	}
+}
+
+// A follower remembers from poll to poll how far down the listing was shown.
+func TestAnEmptyPageAboveWhatAFollowerHasSeenIsAnError(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		addRaces(fake, 1, 100, time.Minute)
+		f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Lookback: 24 * time.Hour})
+		for _, err := range f.CatchUp(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for id := range horseracing.RaceID(70) {
+			fake.RemoveRaces(id + 1)
+		}
+		var errs []error
+		for _, err := range f.CatchUp(t.Context()) {
+			errs = append(errs, err)
+		}
+		if len(errs) != 1 || errs[0] == nil {
+			t.Errorf("got %v", errs)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
