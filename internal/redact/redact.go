@@ -141,7 +141,7 @@ func isOther(text, key string) bool {
 
 // isPlain reports whether a byte is a character that shows and begins no escape.
 func isPlain(b byte) bool {
-	return ' ' <= b && b < utf8.RuneSelf && strings.IndexByte("\\%~+\x7f", b) < 0
+	return b < utf8.RuneSelf && shown(rune(b)) == rune(b) && strings.IndexByte(`\%~+`, b) < 0
 }
 
 // insert adds a place to sorted ones.
