@@ -37,6 +37,7 @@ func crawls(t *testing.T, clients []*horseracing.Client, length time.Duration) {
 	}
 	all.Wait()
 	time.Sleep(time.Second) // in which what is in flight ends
+	synctest.Wait()
 }
 
 // limited responds to the requests that a limit accepts, after 15 to 25 ms, and refuses the others.
@@ -84,7 +85,7 @@ func TestClientsOfOneKeyShareALimitEvenly(t *testing.T) {
 					shares = append(shares, accepted[i]["GET"])
 				}
 				share := slices.Min(shares) / slices.Max(shares)
-				if t.Logf("least over greatest share %.2f", share); share < 0.5 {
+				if t.Logf("%d clients: least over greatest share %.2f", n, share); share < 0.5 {
 					t.Error("0.5 are wanted")
 				}
 			})
