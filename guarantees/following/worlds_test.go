@@ -91,9 +91,10 @@ func (d *day) fail() {
 			{CutBody: 100, Probability: 0.5},
 		}[d.random.IntN(4)]
 		fault.Path, fault.Times, fault.Skip = double.ResultsPath, -1, d.random.IntN(30)
+		lasts := time.Duration(d.random.Int64N(int64(d.length / 2)))
 		time.AfterFunc(time.Duration(d.random.Int64N(int64(d.length/2-3*time.Hour))), func() {
 			d.fake.Inject(fault)
-			time.AfterFunc(time.Duration(d.random.Int64N(int64(d.length/2))), d.fake.ClearFaults)
+			time.AfterFunc(lasts, d.fake.ClearFaults)
 		})
 	}
 }
