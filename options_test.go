@@ -40,20 +40,28 @@ func TestNewClientChecksOptions(t *testing.T) {
 	}
 }
 
-func TestWithHTTPClientUsesTheJar(t *testing.T) {
+func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
 	ok, down := httpmock.NewStringResponder(200, "[]"), httpmock.NewStringResponder(503, "")
 	var sent []double.Sent
 	mock := httpmock.NewMockTransport()
 	mock.RegisterNoResponder(double.Noting(&sent, double.InTurn(double.Respond(200, "[]", "Set-Cookie: route=7"), down, double.Respond(503, "", "Set-Cookie: route=8"), ok)))
-	c := double.Connect(t, double.Service, &http.Client{Transport: mock, Jar: jar}, double.Briefly)
-	c.Races.Open(t.Context())
-	c.Races.Open(t.Context())
-	var got []string
-	for _, r := range sent {
-		got = append(got, strings.Join(r.Request.Header.Values("Cookie"), "|"))
+	c := double.Connect(t, double.Service, &http.Client{Transport: mock, Jar: jar}, double.Briefly, horseracing.WithUserAgent("agent"),
+		double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(req.Clone(req.Context()))
+			req.Header.Set("X-Earlier", "1")
+			return resp, err
+		}))
+	if err := errors.Join(double.OpenRaces(t.Context(), c), double.OpenRaces(t.Context(), c)); err != nil || len(sent) != 4 {
+		t.Fatalf("%d requests, %v", len(sent), err)
 	}
-	double.Equal(t, "Cookie of each attempt", []string{"", "route=7", "route=7", "route=8"}, got)
+	for i, cookies := range [][]string{nil, {"route=7"}, {"route=7"}, {"route=8"}} {
+		want := http.Header{"X-Api-Key": {double.AppKey}, "User-Agent": {"agent"}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
+		if cookies != nil {
+			want["Cookie"] = cookies
+		}
+		double.Equal(t, "header", want, sent[i].Request.Header)
+	}
 }
 
 func TestCaptureResponseStoresTheLastCallAlone(t *testing.T) {
@@ -108,15 +116,17 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 	}
 }
 
+// The context of an attempt stays what it is.
 func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
-	var seen []horseracing.CallInfo
-	c := double.Client(t, double.InTurn(httpmock.NewStringResponder(503, ""), httpmock.NewStringResponder(200, `{"number":7}`)), double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-		info, _ := horseracing.CallFromContext(req.Context())
-		seen = append(seen, info)
-		return next.RoundTrip(req)
-	}))
+	var sent []double.Sent
+	c := double.Client(t, double.Noting(&sent, double.InTurn(httpmock.NewStringResponder(503, ""), httpmock.NewStringResponder(200, `{"number":7}`))), double.Briefly)
 	if err := errors.Join(double.OneHorse(t.Context(), c), double.Register(t.Context(), c), c.Do(t.Context(), http.MethodGet, "/api/v9/"+double.AppKey, nil, nil)); err != nil {
 		t.Fatal(err)
+	}
+	var seen []horseracing.CallInfo
+	for _, s := range sent {
+		info, _ := horseracing.CallFromContext(s.Request.Context())
+		seen = append(seen, info)
 	}
 	want := []horseracing.CallInfo{
 		{Method: "GET", Route: "/api/v1/horses/{horse_number}", ID: "7", Attempt: 1},
@@ -254,10 +264,6 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 	ok, usedUp := respond(200, `[{"main_race_id":1,"start_time":1}]`), respond(200, "[]", "RateLimit-Remaining: 0", "RateLimit-Reset: 60")
 	refuse := func(status int, seconds string) httpmock.Responder {
 		return respond(status, "", "Retry-After: "+seconds)
-	}
-	hang := func(req *http.Request) (*http.Response, error) {
-		<-req.Context().Done()
-		return nil, req.Context().Err()
 	}
 	resetAfterAnother := func(req *http.Request) (*http.Response, error) {
 		_ = single(req.Context(), c)

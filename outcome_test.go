@@ -65,12 +65,3 @@ func TestConcludeReturnsTheErrorOfACall(t *testing.T) {
 		}
 	}
 }
-
-func TestConcludeNamesWhenACallThatWasNotSentMayBeMadeAgain(t *testing.T) {
-	r := &response{&request{op: operation{method: "POST"}, info: CallInfo{Method: "POST", Route: "/races"}, keys: redact.New()}, attempt{}}
-	err := conclude(r, &pace.ExpiredError{Reason: "the service refuses requests", For: time.Minute, Status: 503})
-	api, ok := errors.AsType[*APIError](err)
-	if !ok || api.StatusCode != 503 || api.Attempts != 0 || api.RetryAfter != time.Minute || errors.Is(err, ErrOutcomeUnknown) {
-		t.Errorf("%#v", err)
-	}
-}

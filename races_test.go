@@ -26,19 +26,13 @@ import (
 )
 
 func TestRacesResultsReadsARace(t *testing.T) {
-	client, mock := double.Mocked(t, nil)
-	mock.RegisterResponder(http.MethodGet, double.Service+"/api/v2/races/results", httpmock.NewBytesResponder(http.StatusOK, payload(t, "races_results_v2.json")))
-	got, err := client.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	double.Equal(t, "races", []horseracing.Race{{
 		MainRaceID: 880123, StartTime: at(1767225600250), RegistrationDeadline: at(1767225300000), Type: horseracing.RaceTypeBestTime, Length: 8, V2: true,
 		EntryFee: bigInt("1234500000000000000"), Prizes: []horseracing.Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},
 		Tier: horseracing.TierNameOmega, Info: horseracing.RaceInfo{Name: "Harbour Stakes", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
 		Places: 4, MinLevel: 10, MaxLevel: 40, FinalOrder: []int{1, 0, 3, 2}, Winners: []int{1, 0, 3},
 		Participants: []horseracing.RaceParticipant{{Number: 1042, Total: 98.125, Lane: 2}, {Number: 7, Total: 97.5, Lane: 1}, {Number: 311, Total: 101.75, Lane: 4}, {Number: 90071, Total: 99.0625, Lane: 3}},
-	}}, got)
+	}}, documented[[]horseracing.Race](t, "Races.Results")[:1])
 }
 
 func TestRacesOpenHasNoRaceWithoutAnID(t *testing.T) {
@@ -122,16 +116,6 @@ func TestRaceCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
 	}
 }
 
-const registerURL = double.Service + "/api/v1/races/register"
-
-// registering returns a client whose registrations get one response, and its mock.
-func registering(t *testing.T, respond httpmock.Responder, opts ...horseracing.Option) (*horseracing.Client, *httpmock.MockTransport) {
-	t.Helper()
-	client, mock := double.Mocked(t, nil, opts...)
-	mock.RegisterResponder(http.MethodPost, registerURL, respond)
-	return client, mock
-}
-
 func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 	const registered, refused, unknown = "registered", "refused", "unknown"
 	cut := func(status int) httpmock.Responder {
@@ -194,7 +178,7 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 				}
 				respond = double.Respond(test.status, body, strings.Split(cmp.Or(test.header, "Content-Type: application/json"), "\n")...)
 			}
-			c, mock := registering(t, respond, horseracing.WithMaxResponseBytes(1000))
+			c, mock := double.Mocked(t, respond, horseracing.WithMaxResponseBytes(1000))
 			receipt, err := c.Races.Register(t.Context(), double.Entry)
 			got := refused
 			switch {
@@ -235,39 +219,6 @@ func TestRegisterIsRepeatedAfter429Alone(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A server may close a kept-alive connection at any time. A read is sent again
-// then; a registration must not meet such a connection at all.
-func TestRegisterUsesAFreshConnection(t *testing.T) {
-	type used struct{} // of each connection, whether it had a request
-	var registrations atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			registrations.Add(1)
-		}
-		if r.Context().Value(used{}).(*atomic.Bool).Swap(true) {
-			panic(http.ErrAbortHandler) // closes it
-		}
-		io.WriteString(w, "[]")
-	}))
-	server.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, used{}, new(atomic.Bool))
-	}
-	server.Start()
-	defer server.Close()
-	c := double.Connect(t, server.URL, &http.Client{Transport: new(http.Transport)}, double.Briefly)
-	for range 20 {
-		if _, err := c.Races.Open(t.Context()); err != nil {
-			t.Fatalf("a read on a stale connection: %v", err)
-		}
-		if err := double.Register(t.Context(), c); err != nil {
-			t.Fatalf("a registration on a stale connection: %v", err)
-		}
-	}
-	if n := registrations.Load(); n != 20 {
-		t.Errorf("20 registrations were sent %d times", n)
 	}
 }
 
@@ -341,65 +292,33 @@ func connected(trace *httptrace.ClientTrace) {
 	trace.GotConn(httptrace.GotConnInfo{})
 }
 
+// tracing traces a request before it is responded to.
+func tracing(trace func(*httptrace.ClientTrace), respond httpmock.Responder) httpmock.Responder {
+	return func(req *http.Request) (*http.Response, error) {
+		trace(httptrace.ContextClientTrace(req.Context()))
+		return respond(req)
+	}
+}
+
 // A transport of the caller's own may trace nothing, or a part: that no connection was seen
 // is then no proof that none was made. Each attempt has to prove its own outcome.
 func TestRegisterThroughATransportThatTracesNothingProvesNothing(t *testing.T) {
-	tracing := func(trace func(*httptrace.ClientTrace)) httpmock.Responder {
-		return func(req *http.Request) (*http.Response, error) {
-			trace(httptrace.ContextClientTrace(req.Context()))
-			return nil, double.ErrReset
-		}
-	}
-	gotFirst := func(trace *httptrace.ClientTrace) { connected(trace); connects(trace) }
+	reset := httpmock.NewErrorResponder(double.ErrReset)
 	cut := double.Stream(200, 50, func() io.Reader { return double.Readers(`{"registered":`, io.ErrUnexpectedEOF) })
 	for name, test := range map[string]struct {
 		respond   httpmock.Responder
 		requests  int
 		isUnknown bool
 	}{
-		"nothing":                     {tracing(func(*httptrace.ClientTrace) {}), 1, true},
-		"requested":                   {tracing(connects), 4, false},
-		"requested and got":           {tracing(connected), 1, true},
-		"got, then requested":         {tracing(gotFirst), 1, true},
-		"requested, then a cut body":  {double.InTurn(tracing(connects), cut), 2, true},
-		"requested, then got a reset": {double.InTurn(tracing(connects), tracing(connected)), 2, true},
+		"nothing":                     {reset, 1, true},
+		"requested":                   {tracing(connects, reset), 4, false},
+		"requested, then a cut body":  {double.InTurn(tracing(connects, reset), cut), 2, true},
+		"requested, then got a reset": {double.InTurn(tracing(connects, reset), tracing(connected, reset)), 2, true},
 	} {
-		c, mock := registering(t, test.respond, double.Briefly)
+		c, mock := double.Mocked(t, test.respond, double.Briefly)
 		err := double.Register(t.Context(), c)
 		if n := mock.GetTotalCallCount(); n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.isUnknown {
 			t.Errorf("%s: after %d requests: %v", name, n, err)
 		}
-	}
-}
-
-// A registration that the context ends is unknown from the moment on when a
-// connection was there, not before.
-func TestRegisterEndsWithTheContextWhereverItIs(t *testing.T) {
-	for name, test := range map[string]struct {
-		trace   func(*httptrace.ClientTrace)
-		unknown bool
-	}{
-		"while it connects": {connects, false},
-		"after it was sent": {connected, true},
-	} {
-		double.Run(t, name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(time.Second, cancel)
-			requests := 0
-			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
-				requests++
-				test.trace(httptrace.ContextClientTrace(req.Context()))
-				<-req.Context().Done()
-				return nil, double.ErrReset // unlike httpmock, not every RoundTripper returns the context's error
-			})})
-			started := time.Now()
-			_, err := c.Races.Register(ctx, double.Entry)
-			if !errors.Is(err, context.Canceled) || !errors.Is(err, double.ErrReset) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.unknown {
-				t.Errorf("got %v", err)
-			}
-			if took := time.Since(started); took != time.Second || requests != 1 {
-				t.Errorf("%d requests in %v", requests, took)
-			}
-		})
 	}
 }

@@ -69,10 +69,12 @@ func TestOnceReportsAWriteAsUnsentOnlyIfNoConnectionWasFound(t *testing.T) {
 
 // Two idle connections for each host, Go's default, would throttle a concurrent crawl.
 func TestWireKeepsConnectionsUnlessTheRequestIsAWrite(t *testing.T) {
-	w := NewWire(nil)
-	reads, writes := w.reads.(*http.Transport), w.writes.(*http.Transport)
-	if reads.DisableKeepAlives || reads.MaxIdleConnsPerHost < 100 || !writes.DisableKeepAlives {
-		t.Errorf("reads: %d idle connections, disabled %t; writes: disabled %t", reads.MaxIdleConnsPerHost, reads.DisableKeepAlives, writes.DisableKeepAlives)
+	for name, callers := range map[string]http.RoundTripper{"no transport": nil, "the caller's": &http.Transport{MaxIdleConnsPerHost: 100}} {
+		w := NewWire(callers)
+		reads, writes := w.reads.(*http.Transport), w.writes.(*http.Transport)
+		if reads.DisableKeepAlives || reads.MaxIdleConnsPerHost < 100 || !writes.DisableKeepAlives {
+			t.Errorf("%s: reads: %d idle connections, disabled %t; writes: disabled %t", name, reads.MaxIdleConnsPerHost, reads.DisableKeepAlives, writes.DisableKeepAlives)
+		}
 	}
 }
 
