@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,7 +93,7 @@ func readNote(lock *flock.Flock) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.NewSectionReader(file, lockedBytes, firstTail))
+	return io.ReadAll(io.NewSectionReader(file, lockedBytes, math.MaxInt64-lockedBytes))
 }
 
 // writeNote writes what a lock file says.

@@ -18,12 +18,11 @@ import (
 
 const (
 	lookback     = time.Hour // before the newest race, races may still appear
-	firstTail    = 1 << 20   // bytes of a file that are read at first
 	syncInterval = time.Second
 )
 
 // outFile is the file of -o, in which each finished race is once. It is its own position: a
-// run continues from Lookback before its newest race, and leaves out the races that it has.
+// run continues from lookback before its newest race, and leaves out the races that it has.
 type outFile struct {
 	file   *os.File
 	lock   *flock.Flock
@@ -90,9 +89,6 @@ func (f *outFile) begin(p *program, existed bool) error {
 		return err
 	}
 	path := f.file.Name()
-	if _, err := os.Lstat(path + ".position"); err == nil {
-		p.say(fmt.Sprintf("%s.position is of an older version and ignored: remove it", path))
-	}
 	stored, err := f.readOrigin()
 	switch {
 	case err != nil:
@@ -140,91 +136,49 @@ func (f *outFile) sync() error {
 	return f.writeOrigin()
 }
 
-// read finds the end of the last whole line, the newest race, and the races that start later
-// than Lookback before it. A file that does not look like one of -o is an error.
+// read reads the races of the file, and finds the end of the last whole line. A file that does
+// not look like one of -o is an error.
 func (f *outFile) read(now time.Time) error {
-	info, err := f.file.Stat()
-	if err != nil {
-		return err
-	}
-	head := make([]byte, min(2, info.Size()))
-	if _, err := f.file.ReadAt(head, 0); err != nil {
-		return err
-	}
+	f.has = map[raceKey]bool{}
+	lines := bufio.NewReader(f.file)
+	head, _ := lines.Peek(2) // an error comes again
 	if _, err := withoutMark(head); err != nil {
 		return fmt.Errorf("%s: %w", f.file.Name(), err)
 	}
-	for length := int64(firstTail); ; length *= 4 {
-		begin := max(0, info.Size()-length)
-		tail := make([]byte, info.Size()-begin)
-		if _, err := f.file.ReadAt(tail, begin); err != nil {
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) || bytes.ContainsRune(line, 0) {
+			return f.checkEnd(line)
+		}
+		if err != nil {
 			return err
 		}
-		skipped := 0
-		if begin > 0 { // within a line
-			skipped = bytes.IndexByte(tail, '\n') + 1
-		}
-		isEnough, err := f.readTail(tail[skipped:], begin+int64(skipped), now)
-		if err != nil || isEnough || begin == 0 {
-			return err
-		}
-	}
-}
-
-// readTail reads the lines of the file from begin on. It reports whether they are enough:
-// a race is written at most Lookback after one that starts later, so the races of the last
-// Lookback are all after one that starts two of them before the newest.
-func (f *outFile) readTail(tail []byte, begin int64, now time.Time) (isEnough bool, err error) {
-	whole, err := f.wholeLines(tail, begin)
-	if err != nil {
-		return false, err
-	}
-	f.size, f.newest = begin+int64(len(whole)), time.Time{}
-	var races []*horseracing.Race
-	for line := range bytes.Lines(whole) {
+		f.size += int64(len(line))
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
 		race, isRace := raceOf(line)
 		if !isRace {
-			return false, f.isOther("a line that is not a race as JSON: %.40q", line)
+			return f.isOther("a line that is not a race as JSON: %.40q", line)
 		}
-		races = append(races, race)
+		f.has[keyOf(race)] = true
 		if start := race.StartTime.Time; start.After(f.newest) && !start.After(now) { // a start in the future would hide races
 			f.newest = start
 		}
 	}
-	f.has = map[raceKey]bool{}
-	for _, race := range races {
-		isEnough = isEnough || race.StartTime.Before(f.newest.Add(-2*lookback))
-		f.has[keyOf(race)] = true
-	}
-	if begin > 0 && isEnough && !f.isOldestFirst() {
-		return false, f.isOther("other races at its begin than the oldest")
-	}
-	return isEnough, nil
 }
 
-// isOldestFirst reports whether the first line is a race that starts before the newest.
-func (f *outFile) isOldestFirst() bool {
-	line, _ := bufio.NewReader(io.NewSectionReader(f.file, 0, firstTail)).ReadBytes('\n')
-	race, isRace := raceOf(line)
-	return isRace && race.StartTime.Before(f.newest)
-}
-
-// wholeLines returns the lines that are whole. What follows them is cut off: the begin of a
-// race, or the zeros that a loss of power leaves.
-func (f *outFile) wholeLines(tail []byte, begin int64) ([]byte, error) {
-	written, _, isDamaged := bytes.Cut(tail, []byte{0})
-	end := bytes.LastIndexByte(written, '\n') + 1
-	rest := written[end:]
+// checkEnd checks what follows the last whole line and is cut off: the begin of a race, or the
+// zeros that a loss of power leaves.
+func (f *outFile) checkEnd(rest []byte) error {
+	begun, others, _ := bytes.Cut(rest, []byte{0})
 	switch {
-	case !isBegun(rest):
-		return nil, f.isOther("a last line that is not a race: %.40q", rest)
-	case isDamaged && end == 0 && begin == 0 && len(bytes.Trim(tail[len(written):], "\x00")) > 0:
-		return nil, f.isOther("zeros in its first line")
+	case !isBegun(begun):
+		return f.isOther("a last line that is not a race: %.40q", begun)
+	case f.size == 0 && len(bytes.Trim(others, "\x00")) > 0:
+		return f.isOther("zeros in its first line")
 	}
-	return written[:end], nil
+	return nil
 }
 
 // isBegun reports whether a text is a race, the beginning of an object, or nothing.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -186,7 +185,7 @@ func TestAFileIsForOneProcess(t *testing.T) {
 	for _, flag := range []string{"-o", "--cursor"} {
 		file := filepath.Join(t.TempDir(), "results")
 		before := fake.RequestCount()
-		start(t, environment(fake), "results", "--since", "1h", "--follow", flag, file)
+		start(t, environment(fake), "results", "--since", "2025-05-31", "--follow", flag, file)
 		waitFor(t, func() bool { return fake.RequestCount() > before })
 		expect(t, environment(fake), result{status: 1, stderr: "is in use by another process"}, "results", flag, file)
 	}
@@ -208,7 +207,6 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 		"another line":    {whole + "{}\n", "", environment(fake), "5", 1, "a line that is not a race"},
 		"an object":       {`{"races":[]}`, "", environment(fake), "5", 1, "a last line that is not a race"},
 		"UTF-16":          {"{\x00\"\x00_\x00", "", environment(fake), "5", 1, "zeros in its first line"},
-		"newest first":    {lines[len(lines)-1] + strings.Repeat(whole, 30), "", environment(fake), "5", 1, "other races at its begin"},
 		"emptied":         {"", "", environment(fake), "5", 1, "has 0 bytes of races, but "},
 		"cut by lines":    {lines[0], "", environment(fake), "5", 1, " were written: restore the file"},
 		"marked UTF-16":   {"\xff\xfe{\x00", "", environment(fake), "5", 1, "the text is UTF-16"},
@@ -249,7 +247,6 @@ func TestAFileThatIsCutAtAnyByteContinuesThere(t *testing.T) {
 			}
 		}
 	}
-	writeFile(t, file+".position", "{}") // of an older version, and ignored
 	for _, lock := range []string{` {"service":"` + fake.URL + `","tier":5,"since":"2025-05-30T00:00:00Z"}`, ""} {
 		for _, cut := range []int{0, 1, first - 1, first, len(whole) / 2, last, last + 200, len(whole) - 1} { // end to end
 			writeFile(t, file, whole[:cut])
@@ -264,31 +261,4 @@ func TestAFileThatIsCutAtAnyByteContinuesThere(t *testing.T) {
 		}
 	}
 	expect(t, environment(fake), result{status: 2, stderr: "is about tier 5, not 3"}, "results", "-o", file, "--tier", "3")
-}
-
-// The file has more than is read of it at once.
-func TestOfALongFileTheTailIsRead(t *testing.T) {
-	t.Parallel()
-	file, start := filepath.Join(t.TempDir(), "f"), time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	var text strings.Builder
-	for i := range 4000 { // 3 MB, one race a second, and the last one late
-		if i == 3999 {
-			i = 100
-		}
-		at := start.Add(time.Duration(i) * time.Second)
-		fmt.Fprintf(&text, `{"main_race_id":%d,"start_time":%d,"info":{"name":"%700d"}}`+"\n", i+1, at.UnixMilli(), i)
-	}
-	for hours := range 3 {
-		fmt.Fprintf(&text, `{"main_race_id":%d,"start_time":%d}`+"\n", 9000+hours, start.Add(time.Duration(hours)*time.Hour).UnixMilli())
-	}
-	writeFile(t, file, text.String())
-	f, err := openOut(&program{stderr: io.Discard}, file, origin{Service: "s", Tier: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.close()
-	hasLast := f.has[raceKey{4000 - 1, start.Add(3998 * time.Second).UnixMilli()}]
-	if !f.newest.Equal(start.Add(2*time.Hour)) || !hasLast || f.size != int64(text.Len()) {
-		t.Errorf("%v, %d races, %d bytes", f.newest, len(f.has), f.size)
-	}
 }
