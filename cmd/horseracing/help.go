@@ -36,7 +36,7 @@ func (p *program) arrange(root *cobra.Command) {
 		}
 	}
 	for _, c := range root.Commands() {
-		if c.ValidArgsFunction == nil && c.Name() != "ledger" { // whose argument is a file
+		if len(c.ValidArgs) == 0 && c.Name() != "ledger" { // whose argument is a file
 			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -62,13 +62,8 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 		about.InitDefaultHelpFlag()
 		return about.Help()
 	})
-	c.ValidArgsFunction = func(_ *cobra.Command, args []string, word string) (names []string, _ cobra.ShellCompDirective) {
-		for _, c := range root.Commands() {
-			if len(args) == 0 && !c.Hidden && strings.HasPrefix(c.Name(), word) {
-				names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+	for _, topic := range root.Commands() {
+		c.ValidArgs = append(c.ValidArgs, cobra.CompletionWithDesc(topic.Name(), topic.Short))
 	}
 	return c
 }

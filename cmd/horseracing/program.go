@@ -108,21 +108,11 @@ func escapeControls(text []byte) []byte {
 	return escaped.Bytes()
 }
 
-// printable removes what could control a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, text)
-}
-
 // say prints sentences to standard error, each on a line, with --json of JSON. The name of the
 // program takes the place of the library's.
 func (p *program) say(text string) {
 	for line := range strings.Lines(text) {
-		line = printable(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "horseracing: "), "ledger: ")))
+		line = redact.Visible(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "horseracing: "), "ledger: ")))
 		if p.asJSON {
 			said, _ := lineOf(struct { // it is made of text
 				Level   string `json:"level"`

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // longest is the width at which a text in a table is cut: names are chosen by players.
@@ -83,7 +84,7 @@ func (s *sheet[T]) add(line any, value *T) error {
 	}
 	var row []string
 	for _, cell := range s.cells(value) {
-		row = append(row, printable(fmt.Sprint(cell)))
+		row = append(row, redact.Visible(fmt.Sprint(cell)))
 	}
 	s.rows = append(s.rows, row)
 	return nil

@@ -92,18 +92,26 @@ func indexOfTier(tiers []tier, name string) int {
 // tiersFlag defines a flag that takes tiers by number or by name, separated by commas.
 func tiersFlag(flags *pflag.FlagSet) *[]string {
 	words := []string{strconv.Itoa(int(horseracing.TierOmega))}
-	flags.Func("tier", "the `TIERS`, by number or by name, like 5 or 3,4 (see horseracing tiers); default 5, Omega", func(text string) error {
-		words = nil
+	const about = "the `TIERS`, by number or by name, like 5 or 3,4 (see horseracing tiers); default 5, Omega"
+	const want = "want tiers by number or by name, like 5 or 3,4: horseracing tiers lists them"
+	wordsFlag(flags, &words, about, want, func(n int) bool { return n > 0 })
+	return &words
+}
+
+// wordsFlag defines the flag --tier, which takes words separated by commas, and those numbers that
+// are allowed.
+func wordsFlag(flags *pflag.FlagSet, words *[]string, about, want string, isAllowed func(int) bool) {
+	flags.Func("tier", about, func(text string) error {
+		*words = nil
 		for word := range strings.SplitSeq(text, ",") {
 			word = strings.TrimSpace(word)
-			if n, err := strconv.Atoi(word); word == "" || err == nil && n <= 0 {
-				return errors.New("want tiers by number or by name, like 5 or 3,4: horseracing tiers lists them")
+			if n, err := strconv.Atoi(word); word == "" || err == nil && !isAllowed(n) {
+				return errors.New(want)
 			}
-			words = append(words, word)
+			*words = append(*words, word)
 		}
 		return nil
 	})
-	return &words
 }
 
 // checkTierNames returns a mistake if no open race, and no other either, is of a tier that was named.
@@ -137,15 +145,7 @@ func (p *program) checkTierNames(ctx context.Context, s *service, names []string
 // namesFlag defines a flag that takes the names of tiers, separated by commas: open races
 // do not have the numbers.
 func namesFlag(flags *pflag.FlagSet, names *[]string) {
-	flags.Func("tier", "only races of these tiers, by `NAMES` as the service writes them, like Omega,Beta", func(text string) error {
-		*names = nil
-		for name := range strings.SplitSeq(text, ",") {
-			name = strings.TrimSpace(name)
-			if _, err := strconv.Atoi(name); err == nil || name == "" {
-				return errors.New("want names of tiers, like Omega,Beta: open races do not have the numbers")
-			}
-			*names = append(*names, name)
-		}
-		return nil
-	})
+	const about = "only races of these tiers, by `NAMES` as the service writes them, like Omega,Beta"
+	const want = "want names of tiers, like Omega,Beta: open races do not have the numbers"
+	wordsFlag(flags, names, about, want, func(int) bool { return false })
 }

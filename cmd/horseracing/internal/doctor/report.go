@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // contains is part of every report.
@@ -74,19 +74,9 @@ func (r *Report) finish(d *Doctor, isInterrupted bool) {
 	for _, n := range r.Failures {
 		r.Failed += n
 	}
+	keys := redact.New(d.config.APIKey, string(d.config.UserKey))
 	for i := range r.Findings {
-		f := &r.Findings[i]
-		for _, key := range []string{d.config.APIKey, string(d.config.UserKey)} {
-			if key != "" {
-				f.Text = strings.ReplaceAll(f.Text, key, "[redacted]")
-			}
-		}
-		f.Text = strings.Map(func(r rune) rune {
-			if unicode.IsPrint(r) {
-				return r
-			}
-			return -1
-		}, f.Text)
+		r.Findings[i].Text = keys.Visible(r.Findings[i].Text)
 	}
 }
 
