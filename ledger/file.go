@@ -112,8 +112,8 @@ func (l *Ledger) locked(ctx context.Context, wait time.Duration, do func() error
 	return l.broken
 }
 
-// load reads what was appended since it was called last. It fails if nothing can be appended
-// any more.
+// load reads what was appended since it was called last. It fails if nothing can be appended any
+// more, or if the last line is not where it was: a file in its place can be as long or longer.
 func (l *Ledger) load() error {
 	info, err := os.Stat(l.path)
 	switch {
@@ -125,17 +125,19 @@ func (l *Ledger) load() error {
 		return err
 	case !info.Mode().IsRegular(): // a device or a pipe has no end
 		return errors.New("not a regular file")
-	case info.Size() < l.size:
-		return errChanged
 	}
 	file, err := os.Open(l.path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.NewSectionReader(file, l.size, math.MaxInt64))
+	data, err := io.ReadAll(io.NewSectionReader(file, l.size-int64(len(l.last)), math.MaxInt64))
 	if err != nil {
 		return err
+	}
+	data, isSame := bytes.CutPrefix(data, l.last)
+	if !isSame {
+		return errChanged
 	}
 	return l.replay(data)
 }
@@ -183,7 +185,7 @@ func (l *Ledger) replay(data []byte) error {
 func (l *Ledger) advance(text []byte) {
 	l.lines++
 	l.size += int64(len(text))
-	l.lacksNewline = text[len(text)-1] != '\n'
+	l.last = bytes.Clone(text)
 }
 
 // append writes a line and syncs it to disk. If that fails, part of the line may be in the
@@ -209,7 +211,7 @@ func (l *Ledger) write(text []byte) error {
 			return err
 		}
 	}
-	if l.lacksNewline {
+	if l.size > 0 && !bytes.HasSuffix(l.last, []byte("\n")) {
 		text = append([]byte("\n"), text...)
 	}
 	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND, 0)

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -181,10 +182,14 @@ func TestNothingIsSentOnceTheFileIsGoneOrCutOrTheLedgerIsClosed(t *testing.T) {
 		change func(l *ledger.Ledger, path string) error
 		want   string
 	}{
-		"gone":       {func(_ *ledger.Ledger, path string) error { return os.Rename(path, path+".1") }, "no such file"},
-		"cut":        {func(_ *ledger.Ledger, path string) error { return os.Truncate(path, 200) }, "changed the file"},
-		"overwriten": {func(_ *ledger.Ledger, path string) error { return os.WriteFile(path, nil, 0o600) }, "changed the file"},
-		"closed":     {func(l *ledger.Ledger, _ string) error { return l.Close() }, "is closed"},
+		"gone":    {func(_ *ledger.Ledger, path string) error { return os.Rename(path, path+".1") }, "no such file"},
+		"cut":     {func(_ *ledger.Ledger, path string) error { return os.Truncate(path, 200) }, "changed the file"},
+		"emptied": {func(_ *ledger.Ledger, path string) error { return os.WriteFile(path, nil, 0o600) }, "changed the file"},
+		"swapped": {func(_ *ledger.Ledger, path string) error { // by one that is as long, and has paid for race 3
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, bytes.ReplaceAll(text, []byte(`"race":2`), []byte(`"race":3`)), 0o600))
+		}, "changed the file"},
+		"closed": {func(l *ledger.Ledger, _ string) error { return l.Close() }, "is closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake, path, l := newLedger(t, 3)

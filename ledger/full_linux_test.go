@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -42,4 +43,20 @@ func TestALineThatCannotBeWrittenIsNotSentAndNothingFollows(t *testing.T) {
 		t.Errorf("opened again: %v", err)
 	}
 	expectStates(t, open(t, path, fake.Client()), "1 unknown", "2 entered")
+}
+
+// The size of the ledger cannot be written down.
+func TestALockFileThatCannotBeWrittenStopsTheRegistration(t *testing.T) {
+	fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
+	write(t, path, "")
+	if err := os.Symlink("/dev/full", path+".lock"); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, path, fake.Client())
+	for race := range 2 {
+		e, err := l.Register(t.Context(), registration(fake, 1+race), tokens(10))
+		if e != (ledger.Entry{}) || err == nil || !strings.Contains(err.Error(), "open the ledger again") || posts(fake) != 0 {
+			t.Errorf("%v, %v; %d sent", e, err, posts(fake))
+		}
+	}
 }

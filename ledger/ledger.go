@@ -94,13 +94,13 @@ type Ledger struct {
 	location              *time.Location      // of the days
 	freeRaces, isReadOnly bool
 
-	mu           sync.Mutex // not held while sending
-	size         int64      // of the lines that were read and written
-	lines        int
-	lacksNewline bool  // the last of them
-	isTorn       bool  // what is in the file after them
-	broken       error // why nothing can be appended: a line could not be written, or the ledger is closed
-	entries      map[pair]Entry
+	mu      sync.Mutex // not held while sending
+	size    int64      // of the lines that were read and written
+	lines   int
+	last    []byte // of them
+	isTorn  bool   // what is in the file after them
+	broken  error  // why nothing can be appended: a line could not be written, or the ledger is closed
+	entries map[pair]Entry
 }
 
 // Open opens the ledger at path, or creates an empty one that only the user can read. The path stays
@@ -271,14 +271,14 @@ func note(err error) string {
 // returns the existing entry.
 func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (entry Entry, err error) {
 	err = l.locked(ctx, lockWait, func() (err error) {
-		if entry, err = l.check(r, fee); err != nil {
-			return err
-		}
-		if err = l.append(entry); err != nil {
-			entry = Entry{}
+		if entry, err = l.check(r, fee); err == nil {
+			err = l.append(entry)
 		}
 		return err
 	})
+	if err != nil && !errors.Is(err, ErrEntered) && !errors.Is(err, ErrUnsettled) { // it may be written and is not sent
+		entry = Entry{}
+	}
 	return entry, l.named(pair{r.Horse, r.Race}, err)
 }
 

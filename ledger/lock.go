@@ -72,10 +72,11 @@ func (k lock) take(ctx context.Context, wait time.Duration) (release func(), err
 	}
 }
 
-// check returns an error if more than size bytes of the ledger were written.
+// check returns an error if more than size bytes of the ledger were written, or if note could not
+// write another number.
 func (k lock) check(size int64) error {
 	for _, path := range k.paths {
-		file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
