@@ -49,7 +49,7 @@ func TestOnlyAYesPays(t *testing.T) {
 				words = ""
 				fake := newFake(t, horseracingtest.WithInMemory())
 				l := allowed(t)
-				l.confirm, l.budget = true, tokens(t, "100")
+				l.confirm, l.Budget = true, tokens(t, "100")
 				s := inMemoryAs(t, fake, l, test.host, version)
 				plan, began := s.plan(1).Plan, time.Now()
 				var out registered

@@ -20,6 +20,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
+	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 )
 
@@ -33,12 +34,11 @@ const outcomeOpen = 7
 
 // settings are what the person who starts the program decides. No tool changes them.
 type settings struct {
-	demo          bool
-	path          string // of the ledger, or empty if nothing may be paid
-	maxFee, daily *horseracing.BigInt
-	budget        *horseracing.BigInt       // nil if there is none
-	horses        []horseracing.HorseNumber // any horse if empty
-	confirm       bool                      // ask the person before each payment
+	enter.Limits
+	demo    bool
+	path    string                    // of the ledger, or empty if nothing may be paid
+	horses  []horseracing.HorseNumber // any horse if empty
+	confirm bool                      // ask the person before each payment
 }
 
 // run returns the exit status: 2 after a mistake in flags or variables.
@@ -71,18 +71,11 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 		fmt.Fprint(stderr, usage)
 		flags.PrintDefaults()
 	}
-	tokens := func(name, usage string, into **horseracing.BigInt) {
-		flags.Func(name, usage, func(text string) error {
-			n, err := horseracing.ParseUnits(text, horseracing.TokenDecimals)
-			*into = &n
-			return err
-		})
-	}
 	flags.BoolVar(&set.demo, "demo", false, "use an embedded fake of the service")
 	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger, as an absolute path; the agent can register if --max-fee and --daily are set too")
-	tokens("max-fee", "the highest fee of one registration, in `TOKENS`", &set.maxFee)
-	tokens("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", &set.daily)
-	tokens("budget", "the highest sum of all fees in the ledger, in `TOKENS`; default unlimited", &set.budget)
+	flags.Func("max-fee", "the highest fee of one registration, in `TOKENS`", enter.Tokens(&set.MaxFee))
+	flags.Func("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", enter.Tokens(&set.Daily))
+	flags.Func("budget", "the highest sum of all fees in the ledger, in `TOKENS`; default unlimited", enter.Tokens(&set.Budget))
 	flags.BoolVar(&set.confirm, "confirm", false, "ask the person for a yes before each payment, through the host")
 	flags.Func("horses", "the `NUMBERS` of the horses that may be registered, as in 1,2,3; default any", func(text string) error {
 		for part := range strings.SplitSeq(text, ",") {
@@ -97,11 +90,11 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}
-	pays := set.path != "" || set.maxFee != nil || set.daily != nil || set.budget != nil || set.horses != nil || set.confirm
+	pays := set.path != "" || set.Limits != enter.Limits{} || set.horses != nil || set.confirm
 	switch {
 	case flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case pays && (set.path == "" || set.maxFee == nil || set.daily == nil):
+	case pays && (set.path == "" || set.MaxFee == nil || set.Daily == nil):
 		err = errors.New("registering needs --ledger, --max-fee and --daily, all three")
 	case pays && !filepath.IsAbs(set.path):
 		err = fmt.Errorf("--ledger %q must be an absolute path: a relative one is another ledger in each working folder", set.path)

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
 )
@@ -70,7 +71,7 @@ func addRace(t testing.TB, fake *horseracingtest.Server, id horseracing.RaceID, 
 }
 
 func allowed(t testing.TB) settings {
-	return settings{path: filepath.Join(t.TempDir(), "paid.jsonl"), maxFee: tokens(t, "3"), daily: tokens(t, "10")}
+	return settings{path: filepath.Join(t.TempDir(), "paid.jsonl"), Limits: enter.Limits{MaxFee: tokens(t, "3"), Daily: tokens(t, "10")}}
 }
 
 // session is a client of the server.

@@ -24,13 +24,10 @@ type remainder struct {
 
 // remainder returns what may still be paid after a fee that is planned.
 func (s *server) remainder(planned horseracing.BigInt) remainder {
-	left := func(limit horseracing.BigInt, since time.Time) amount {
-		rest := limit.Sub(s.ledger.Paid(since)).Sub(planned)
-		return amountOf(slices.MaxFunc([]horseracing.BigInt{rest, {}}, horseracing.BigInt.Cmp))
-	}
-	out := remainder{LeftToday: left(*s.daily, time.Now().UTC().Truncate(24*time.Hour))}
-	if s.budget != nil {
-		out.Left = new(left(*s.budget, time.Time{}))
+	today, all := s.Limits.Left(s.ledger, planned)
+	out := remainder{LeftToday: amountOf(today)} // which is always limited
+	if all != nil {
+		out.Left = new(amountOf(all))
 	}
 	return out
 }

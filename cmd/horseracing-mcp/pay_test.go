@@ -14,7 +14,7 @@ import (
 
 func TestAPlanIsPaidOnce(t *testing.T) {
 	l := allowed(t)
-	l.budget = tokens(t, "100")
+	l.Budget = tokens(t, "100")
 	fake, s := open(t, l)
 	p := s.plan(1)
 	if !strings.HasPrefix(p.Plan, "1-1-2500000000000000000-") || p.Against == nil || len(p.Against) != 0 || p.LeftToday.Tokens != "10" || p.Left.Tokens != "100" || posts(fake) != 0 {
@@ -56,7 +56,7 @@ func TestOnlyAPlanOfThisRunPays(t *testing.T) {
 func TestALostResponseIsLookedForOnceAndThenSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := allowed(t)
-		l.budget = tokens(t, "100")
+		l.Budget = tokens(t, "100")
 		fake, s := open(t, l)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true}, horseracingtest.Fault{Path: registerPath, ResetBefore: true})
 		plans := []string{s.plan(1).Plan, s.plan(2).Plan}
@@ -98,9 +98,9 @@ func TestWhatIsNotAllowedOrHasChangedIsRefused(t *testing.T) {
 		change func(*horseracing.Race) // since the plan
 		want   string
 	}{
-		"above the highest fee":       {set: func(l *settings) { l.maxFee = tokens(t, "2.4") }, want: "above the limit of 2.4"},
-		"beyond the limit of the day": {set: func(l *settings) { l.daily = tokens(t, "7.4") }, paid: 2, want: "7.5 tokens are above the limit of 7.4"},
-		"beyond the budget":           {set: func(l *settings) { l.budget = tokens(t, "2.5") }, paid: 1, want: "5 tokens are above the limit of 2.5"},
+		"above the highest fee":       {set: func(l *settings) { l.MaxFee = tokens(t, "2.4") }, want: "above the limit of 2.4"},
+		"beyond the limit of the day": {set: func(l *settings) { l.Daily = tokens(t, "7.4") }, paid: 2, want: "7.5 tokens are above the limit of 7.4"},
+		"beyond the budget":           {set: func(l *settings) { l.Budget = tokens(t, "2.5") }, paid: 1, want: "5 tokens are above the limit of 2.5"},
 		"another horse":               {set: func(l *settings) { l.horses = []horseracing.HorseNumber{2, 3} }, want: "does not allow this horse"},
 		"the fee is lower now":        {change: func(r *horseracing.Race) { r.EntryFee = *tokens(t, "1") }, want: "the fee is now 1 tokens"},
 		"it was entered by hand":      {change: func(r *horseracing.Race) { r.Participants = []horseracing.RaceParticipant{{Number: 1}} }, want: "already in it"},

@@ -83,11 +83,7 @@ func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) (er
 	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, s.register)
 	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, s.settle)
 	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, s.listLedger)
-	options := []ledger.Option{ledger.WithMaxFee(*s.maxFee), ledger.WithDailyBudget(*s.daily, time.UTC)}
-	if s.budget != nil {
-		options = append(options, ledger.WithBudget(*s.budget))
-	}
-	s.ledger, err = ledger.Open(s.path, client, options...)
+	s.ledger, err = ledger.Open(s.path, client, s.Limits.Options()...)
 	return err
 }
 

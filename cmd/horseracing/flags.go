@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/horseracing-go/horseracing"
 )
 
 // needs returns a mistake if the command line has one of the flags, which need another one.
@@ -45,18 +43,6 @@ func parseNumbers[T ~int64](args []string) ([]T, error) {
 		all = append(all, T(n))
 	}
 	return all, nil
-}
-
-// tokensFlag defines a flag that takes an amount in tokens. It is nil by default.
-func tokensFlag(flags *pflag.FlagSet, amount **horseracing.BigInt, name, about string) {
-	flags.Func(name, about, func(text string) error {
-		units, err := horseracing.ParseUnits(text, horseracing.TokenDecimals)
-		if err != nil || units.Cmp(horseracing.BigInt{}) < 0 {
-			return errors.New("want an amount in tokens, like 2.5")
-		}
-		*amount = &units
-		return nil
-	})
 }
 
 // instant is the time of a flag.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
+	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 )
 
 // openFilter is which open races are printed. What is zero does not apply.
@@ -58,7 +59,7 @@ func (p *program) openCommand() *cobra.Command {
 	})
 	namesFlag(c.Flags(), &filter.tiers)
 	c.Flags().IntVar(&filter.level, "level", 0, "only races that take horses of this `LEVEL`")
-	tokensFlag(c.Flags(), &filter.maxFee, "max-fee", "only races whose fee is at most this many `TOKENS`")
+	c.Flags().Func("max-fee", "only races whose fee is at most this many `TOKENS`", enter.Tokens(&filter.maxFee))
 	return c
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +15,9 @@ import (
 // registerOptions are the flags of the command register.
 type registerOptions struct {
 	horseracing.Registration
-	path          string
-	yes           bool
-	maxFee        *horseracing.BigInt // these are nil if they are not limited
-	daily, budget *horseracing.BigInt
+	enter.Limits
+	path string
+	yes  bool
 }
 
 func (p *program) registerCommand() *cobra.Command {
@@ -33,25 +31,11 @@ func (p *program) registerCommand() *cobra.Command {
 	flags.Int64Var((*int64)(&o.Race), "race", 0, "the main_race_id of the race, a `NUMBER`")
 	flags.StringVar(&o.path, "ledger", "", "the `FILE` of the ledger; created if it does not exist")
 	flags.BoolVar(&o.yes, "yes", false, "register, and pay")
-	tokensFlag(flags, &o.maxFee, "max-fee", "the most `TOKENS` that this fee may be; default unlimited")
-	tokensFlag(flags, &o.daily, "daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited")
-	tokensFlag(flags, &o.budget, "budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited")
+	flags.Func("max-fee", "the most `TOKENS` that this fee may be; default unlimited", enter.Tokens(&o.MaxFee))
+	flags.Func("daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited", enter.Tokens(&o.Daily))
+	flags.Func("budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited", enter.Tokens(&o.Budget))
 	p.serviceFlags(flags, true)
 	return c
-}
-
-// limits returns the options of the ledger.
-func (o *registerOptions) limits() (options []ledger.Option) {
-	if o.maxFee != nil {
-		options = append(options, ledger.WithMaxFee(*o.maxFee))
-	}
-	if o.daily != nil {
-		options = append(options, ledger.WithDailyBudget(*o.daily, time.UTC))
-	}
-	if o.budget != nil {
-		options = append(options, ledger.WithBudget(*o.budget))
-	}
-	return options
 }
 
 // enter registers, or with a dry run prints what that would do.
@@ -65,7 +49,7 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if o.yes && p.demo {
 		return usageError("--demo has no race to pay for: leave --yes out")
 	}
-	limits := o.limits()
+	limits := o.Options()
 	if !o.yes {
 		limits = append(limits, ledger.WithReadOnly())
 	}
@@ -200,17 +184,8 @@ func left(amount *horseracing.BigInt) string {
 
 // printPlan prints what --yes would do.
 func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
-	left := func(limit *horseracing.BigInt, since time.Time) *horseracing.BigInt {
-		if limit == nil {
-			return nil
-		}
-		paid, held := ledger.Sum(l.Entries(), since)
-		return new(limit.Sub(paid).Sub(held).Sub(race.EntryFee))
-	}
-	would := plan{
-		IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: race.EntryFee, name: race.Info.Name,
-		Left: left(o.budget, time.Time{}), LeftToday: left(o.daily, time.Now().UTC().Truncate(24*time.Hour)),
-	}
+	would := plan{IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: race.EntryFee, name: race.Info.Name}
+	would.LeftToday, would.Left = o.Left(l, race.EntryFee)
 	if !p.printsJSON() {
 		p.say("nothing was sent: --yes registers, and pays")
 	}
