@@ -203,9 +203,7 @@ func decode(body []byte, out any) error {
 // that body.
 func responding(t testing.TB, body string, opts ...horseracing.Option) *horseracing.Client {
 	t.Helper()
-	mock := httpmock.NewMockTransport()
-	mock.RegisterNoResponder(httpmock.NewStringResponder(http.StatusOK, body))
-	return double.Connect(t, double.Service, &http.Client{Transport: mock}, opts...)
+	return double.Client(t, httpmock.NewStringResponder(http.StatusOK, body), opts...)
 }
 
 func bigInt(text string) horseracing.BigInt {
@@ -384,6 +382,14 @@ func TestDoDecodesAsTheStandardLibrary(t *testing.T) {
 	}
 }
 
+// firstOf returns the error that a loop begins with.
+func firstOf[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		return err
+	}
+	return nil
+}
+
 // A mock may return such values, which no method of a Client has made.
 func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 	var pager horseracing.Pager[horseracing.Race]
@@ -391,23 +397,14 @@ func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 	var races horseracing.RacesService
 	zero := new(horseracing.Client)
 	ctx := double.Within(t, time.Minute)
-	firstOf := func(all iter.Seq2[*horseracing.Race, error]) error {
-		for _, err := range all {
-			return err
-		}
-		return nil
-	}
 	errs := map[string]error{
 		"a Pager": firstOf(pager.All(ctx)), "Take of a Pager": errorOf(pager.Take(ctx, 1)), "a Follower": firstOf(follower.All(ctx)),
 		"CatchUp of a Follower": firstOf(follower.CatchUp(ctx)), "a service": errorOf(races.Open(ctx)), "a Client": zero.Do(ctx, http.MethodGet, "/x", nil, nil),
 		"Registered of a Client": errorOf(zero.Races.Registered(ctx, 11, 7)), "Follow of a Client": firstOf(zero.Races.Follow(horseracing.FollowQuery{}).All(ctx)),
+		"Watch of a Client": firstOf(zero.Races.Watch(ctx, horseracing.WatchQuery{})),
 	}
 	for operation, op := range operations() {
 		errs[operation+" of a Client"] = errorOf(op.Call(ctx, zero))
-	}
-	for _, err := range zero.Races.Watch(ctx, horseracing.WatchQuery{}) {
-		errs["Watch of a Client"] = err
-		break
 	}
 	for name, err := range errs {
 		if !errors.Is(err, horseracing.ErrInvalidArgument) || ctx.Err() != nil {

@@ -24,13 +24,8 @@ type storable interface {
 
 // The module tools/peers has the same with the encoders themselves.
 func TestValuesAreReadBackFromBytesAndBSON(t *testing.T) {
-	var fee horseracing.BigInt
-	var number horseracing.Number
-	var cursor horseracing.Cursor
-	if err := errors.Join(fee.UnmarshalText([]byte("2000000000000000001")), number.UnmarshalText([]byte("-1.50e21")), cursor.UnmarshalText([]byte(pagerCursor(t)))); err != nil {
-		t.Fatal(err)
-	}
-	at := horseracing.NewTimestamp(time.UnixMilli(1748779200123))
+	fee, number, at := bigInt("2000000000000000001"), number("-1.50e21"), at(1748779200123)
+	cursor := responding(t, "[]").Races.Results(horseracing.ResultsQuery{}).Cursor()
 	for name, test := range map[string]struct{ value, empty storable }{
 		"BigInt": {&fee, new(horseracing.BigInt)}, "a zero BigInt": {new(horseracing.BigInt), &horseracing.BigInt{}},
 		"Number": {&number, new(horseracing.Number)}, "Cursor": {&cursor, new(horseracing.Cursor)}, "a zero Cursor": {new(horseracing.Cursor), new(horseracing.Cursor)},
@@ -64,14 +59,4 @@ func TestValuesAreReadBackFromBytesAndBSON(t *testing.T) {
 			}
 		}
 	}
-}
-
-// pagerCursor returns the text of a pager's cursor.
-func pagerCursor(t *testing.T) string {
-	t.Helper()
-	p := double.Client(t, listing(`[{"main_race_id":1,"start_time":1748779200000}]`)).Races.Results(horseracing.ResultsQuery{})
-	if _, err := p.Take(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	return p.Cursor().String()
 }

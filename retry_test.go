@@ -5,93 +5,68 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"testing"
 	"testing/synctest"
 
-	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 var errReset = errors.New("connection reset")
 
-// found is the outcome of an attempt.
-type found struct {
-	resp *http.Response
-	err  error
-}
-
-func failed(err error) found { return found{err: err} }
-
-// status returns an attempt with a response.
-func status(code int) found {
-	return found{resp: &http.Response{StatusCode: code, Header: http.Header{}, Body: new(transport.Body)}}
-}
-
-// newExchange returns the exchange of a call, or of a page for WALK. Its attempts find these, one
-// after the other.
-func newExchange(ctx context.Context, method string, finds ...found) *exchange {
-	op := operation{method: method}
-	if method == "WALK" {
-		op.method, op.isPage = http.MethodGet, true
-	}
-	b := &backend{logger: slog.New(slog.DiscardHandler), pace: pace.NewScheduler(nil), header: func(http.Header) {}}
-	b.send = tripFunc(func(*http.Request) (*http.Response, error) {
-		next := finds[0]
-		finds = finds[1:]
-		return next.resp, next.err
-	})
-	x := &exchange{backend: b, ctx: ctx, config: callConfig{retry: defaultRetry}}
-	x.request = request{op: op, keys: redact.New(), url: url.URL{Scheme: "https", Host: "game.test", Path: "/"}}
-	x.last.request = &x.request
-	return x
-}
-
-type tripFunc func(*http.Request) (*http.Response, error)
-
-func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
 // A retry of a call costs five tokens, and one of a walk costs one; refusals cost nothing. A conclusive
 // response refunds the retries before it, and one without retries earns a token.
 func TestBudgetOfACallAtItsEnd(t *testing.T) {
-	unsent := failed(&transport.UnsentError{Err: errReset})
+	var cancel context.CancelFunc
+	canceled := func(*http.Request) (*http.Response, error) { cancel(); return nil, context.Canceled }
+	reset, unsent := httpmock.NewErrorResponder(errReset), httpmock.NewErrorResponder(&transport.UnsentError{Err: errReset})
+	status := func(code int) httpmock.Responder {
+		return httpmock.NewStringResponder(code, `[{"main_race_id":1,"start_time":1}]`)
+	}
+	type responders = []httpmock.Responder
 	for name, test := range map[string]struct {
 		method      string // WALK is a GET for a walk
 		tokens      int    // at first
-		finds       []found
+		responses   responders
 		left, tries int
 	}{
-		"a success earns a token":         {"GET", 100, []found{status(200)}, 101, 1},
-		"so does a 404":                   {"GET", 100, []found{status(404)}, 101, 1},
-		"a full bucket earns nothing":     {"GET", 500, []found{status(200)}, 500, 1},
-		"a success refunds its retries":   {"GET", 400, []found{status(500), status(502), status(200)}, 400, 3},
-		"of a write, too":                 {"POST", 400, []found{unsent, status(200)}, 400, 2},
-		"of a walk, too":                  {"WALK", 5, []found{status(500), status(500), status(200)}, 5, 3},
-		"the last tokens":                 {"GET", 9, []found{failed(errReset), failed(errReset)}, 4, 2},
-		"those of a walk":                 {"WALK", 2, []found{status(429), status(500), status(429), status(500), status(500)}, 0, 5},
-		"a success after refusals":        {"GET", 0, []found{status(429), status(429), status(200)}, 1, 3},
-		"a failure refunds nothing":       {"GET", 400, []found{status(500), failed(errReset), status(503), status(500)}, 385, 4},
-		"nor does one that is for good":   {"GET", 400, []found{status(500), failed(transport.ErrTooLarge)}, 395, 2},
-		"nor does a refusal of a context": {"GET", 400, []found{status(500), failed(context.Canceled)}, 395, 2},
+		"a success earns a token":         {"GET", 100, responders{status(200)}, 101, 1},
+		"so does a 404":                   {"GET", 100, responders{status(404)}, 101, 1},
+		"a full bucket earns nothing":     {"GET", 500, responders{status(200)}, 500, 1},
+		"a success refunds its retries":   {"GET", 400, responders{status(500), status(502), status(200)}, 400, 3},
+		"of a write, too":                 {"POST", 400, responders{unsent, status(200)}, 400, 2},
+		"of a walk, too":                  {"WALK", 5, responders{status(500), status(500), status(200)}, 5, 3},
+		"the last tokens":                 {"GET", 9, responders{reset, reset}, 4, 2},
+		"those of a walk":                 {"WALK", 2, responders{status(429), status(500), status(429), status(500), status(500)}, 0, 5},
+		"a success after refusals":        {"GET", 0, responders{status(429), status(429), status(200)}, 1, 3},
+		"a failure refunds nothing":       {"GET", 400, responders{status(500), reset, status(503), status(500)}, 385, 4},
+		"nor does one that is for good":   {"GET", 400, responders{status(500), httpmock.NewErrorResponder(transport.ErrTooLarge)}, 395, 2},
+		"nor does a refusal of a context": {"GET", 400, responders{status(500), canceled}, 395, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
+				var ctx context.Context
+				ctx, cancel = context.WithCancel(t.Context())
 				defer cancel()
-				x := newExchange(ctx, test.method, test.finds...)
-				send := x.backend.send
-				x.backend.send = tripFunc(func(req *http.Request) (*http.Response, error) {
-					resp, err := send.RoundTrip(req)
-					if err == context.Canceled {
-						cancel()
-					}
-					return resp, err
+				mock := httpmock.NewMockTransport()
+				mock.RegisterNoResponder(func(req *http.Request) (*http.Response, error) {
+					return test.responses[mock.GetTotalCallCount()-1](req)
 				})
-				x.backend.budget.Add(test.tokens - x.backend.budget.Left())
-				x.run()
-				if tokens := x.backend.budget.Left(); tokens != test.left || x.last.number != test.tries || x.stopped != nil {
-					t.Errorf("%d attempts, %d tokens, %v; want %d, %d", x.last.number, tokens, x.stopped, test.tries, test.left)
+				c, err := NewClient("https://game.test", "an-api-key", WithHTTPClient(&http.Client{Transport: mock}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				budget := &c.Races.backend.budget
+				budget.Add(test.tokens - budget.Left())
+				if test.method == "WALK" {
+					_, _ = c.Races.Results(ResultsQuery{}).Take(ctx, 1)
+				} else {
+					_ = c.Do(ctx, test.method, "/", nil, nil)
+				}
+				if tokens, tries := budget.Left(), mock.GetTotalCallCount(); tokens != test.left || tries != test.tries {
+					t.Errorf("%d attempts, %d tokens; want %d, %d", tries, tokens, test.tries, test.left)
 				}
 			})
 		})
@@ -101,19 +76,21 @@ func TestBudgetOfACallAtItsEnd(t *testing.T) {
 func TestNothingIsRetriedOnceTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	status := func(code int) *http.Response { return &http.Response{StatusCode: code, Body: new(transport.Body)} }
 	for name, test := range map[string]struct {
-		found   found
+		resp    *http.Response
+		err     error
 		stopped error
 	}{
-		"a failure":                  {status(500), context.Canceled},
-		"a reset":                    {failed(errReset), context.Canceled},
-		"a conclusive response":      {status(404), nil},
-		"the end of the context":     {failed(context.Canceled), nil},
-		"a failure that is for good": {failed(transport.ErrTooLarge), nil},
+		"a failure":                  {status(500), nil, context.Canceled},
+		"a reset":                    {nil, errReset, context.Canceled},
+		"a conclusive response":      {status(404), nil, nil},
+		"the end of the context":     {nil, context.Canceled, nil},
+		"a failure that is for good": {nil, transport.ErrTooLarge, nil},
 	} {
-		x := newExchange(ctx, http.MethodGet)
-		x.last.attempt = newAttempt(1, test.found.resp, test.found.err)
-		again, err := x.check(ctx, test.found.resp, nil)
+		x := &exchange{backend: &backend{logger: slog.New(slog.DiscardHandler)}, request: request{op: operation{method: http.MethodGet}, keys: redact.New()}}
+		x.last = response{&x.request, newAttempt(1, test.resp, test.err)}
+		again, err := x.check(ctx, test.resp, nil)
 		if again || err != nil || x.stopped != test.stopped {
 			t.Errorf("%s: %v, %v, %v", name, again, err, x.stopped)
 		}
