@@ -46,7 +46,7 @@ func TestNoValueShowsAKey(t *testing.T) {
 		"a struct that holds some": struct{ Client, Entry any }{c, double.Entry},
 	} {
 		for _, text := range printed(value) {
-			double.MustNotShowKeys(t, name, text)
+			mustNotShowKeys(t, name, text)
 		}
 	}
 }
@@ -68,9 +68,9 @@ func echo() string {
 var disguises = map[string]func(key string) string{
 	"as it is": jsonText,
 	"escaped throughout": func(key string) string {
-		return double.Escaped(`\u%04X`, key[:len(key)-3]) + jsonText(key[len(key)-3:])
+		return escaped(`\u%04X`, key[:len(key)-3]) + jsonText(key[len(key)-3:])
 	},
-	"escaped as in small URLs":  func(key string) string { return double.Escaped("%%%02x", key) },
+	"escaped as in small URLs":  func(key string) string { return escaped("%%%02x", key) },
 	"with a NUL":                through("\x00"),
 	"with an ESC":               through("\x1b"),
 	"with a soft hyphen":        through("\u00ad"),
@@ -165,7 +165,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 				}
 				mustHide(t, name, err)
 				for _, text := range append(printed(response), string(response.Body), fmt.Sprint(response.Header), logged.String()) {
-					double.MustNotShowKeys(t, name+", its response or the log", text)
+					mustNotShowKeys(t, name+", its response or the log", text)
 				}
 			}
 		})
@@ -189,7 +189,7 @@ func TestNoDriftAndNoNoteShowsAKey(t *testing.T) {
 		}
 		entry, _ := l.Register(t.Context(), double.Entry, horseracing.NewBigInt(1))
 		for _, text := range append(texts, entry.Note) {
-			if double.MustNotShowKeys(t, name, text); !strings.Contains(text, "[redacted]") {
+			if mustNotShowKeys(t, name, text); !strings.Contains(text, "[redacted]") {
 				t.Errorf("%s: nothing is redacted in %q", name, text)
 			}
 		}

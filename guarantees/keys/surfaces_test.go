@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // mustHide fails if an error, or one that it wraps, shows a key to a caller, a log or a terminal.
 func mustHide(t *testing.T, name string, err error) {
 	t.Helper()
 	for _, text := range surfaces(err) {
-		double.MustNotShowKeys(t, name, text)
+		mustNotShowKeys(t, name, text)
 	}
 }
 
