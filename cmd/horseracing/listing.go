@@ -247,7 +247,7 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	if o.cursor != "" && ctx.Err() != nil {
 		p.say(toContinue)
 	}
-	_ = at.keep(f.Cursor()) // save returns its error
+	at.Cursor = f.Cursor()
 	return errors.Join(err, at.save())
 }
 

@@ -26,6 +26,9 @@ type origin struct {
 	Size    int64              `json:"size,omitzero"`  // bytes that are certainly in the file of -o
 }
 
+// saveInterval is the time between two writes of what is certainly in a file.
+const saveInterval = time.Second
+
 // check returns an error if the file at path, which has this origin, is used for another one.
 func (o origin) check(other origin, path string) error {
 	switch {

@@ -16,10 +16,8 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-const (
-	lookback     = time.Hour // before the newest race, races may still appear
-	syncInterval = time.Second
-)
+// lookback is how long before the newest race others may still appear.
+const lookback = time.Hour
 
 // outFile is the file of -o, in which each finished race is once. It is its own position: a
 // run continues from lookback before its newest race, and leaves out the races that it has.
@@ -206,7 +204,7 @@ func (f *outFile) append(line []byte) error {
 	if _, err := f.file.WriteAt(line, f.size); err != nil {
 		return err
 	}
-	if f.size += int64(len(line)); time.Since(f.synced) > syncInterval {
+	if f.size += int64(len(line)); time.Since(f.synced) > saveInterval {
 		return f.sync()
 	}
 	return nil

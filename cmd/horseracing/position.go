@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -15,21 +14,15 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// saveInterval is the time between two writes of a position.
-const saveInterval = time.Second
-
 // position is the file of --cursor: how far a listing was read, and printed. It is locked
 // while it is used. Without a path it keeps nothing.
 type position struct {
 	origin
 	Cursor horseracing.Cursor `json:"cursor"`
 
-	path string
-	lock *flock.Flock
-
-	mu     sync.Mutex  // the timer saves, too
-	timer  *time.Timer // saves what was kept since the last time, nil if nothing was
-	failed error       // why nothing can be saved
+	path  string
+	lock  *flock.Flock
+	saved time.Time
 }
 
 // openPosition locks and reads the file at path, which may not exist yet.
@@ -51,9 +44,6 @@ func openPosition(p *program, path string, from origin) (*position, error) {
 
 // close lets other processes use the file.
 func (c *position) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failed = fs.ErrClosed
 	if c.lock != nil {
 		_ = c.lock.Close()
 	}
@@ -91,26 +81,22 @@ func (c *position) read(p *program) error {
 	return nil
 }
 
-// keep notes the position after what was printed. It is saved within a second.
+// keep notes the position after what was printed. It is saved at most once a second.
 func (c *position) keep(at horseracing.Cursor) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.Cursor = at
-	if c.timer == nil && c.path != "" {
-		c.timer = time.AfterFunc(saveInterval, func() { _ = c.save() }) // keep returns its error
+	if time.Since(c.saved) < saveInterval {
+		return nil
 	}
-	return c.failed
+	return c.save()
 }
 
 // save writes the file.
 func (c *position) save() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.timer = nil
-	if c.path != "" && c.failed == nil {
-		c.failed = errors.Join(c.replace(), writeNote(c.lock, []byte("written\n")))
+	if c.path == "" {
+		return nil
 	}
-	return c.failed
+	c.saved = time.Now()
+	return errors.Join(c.replace(), writeNote(c.lock, []byte("written\n")))
 }
 
 // replace replaces the file, with its mode: whoever reads it, after a loss of power too, sees
