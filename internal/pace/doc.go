@@ -5,37 +5,40 @@
 // as a 502 or a reset, teach nothing.
 //
 //  1. Until the first refusal, nothing waits.
-//  2. A refusal begins a backoff: one probe at a time is sent, each after three fifths of the
-//     time since the refusal (give or take a tenth, at most 50 seconds), until one is accepted. A
-//     probe without a response is given up after five seconds.
-//  3. The first backoff after thirty responses sets the rate to what was accepted per second,
-//     the backoffs included. From then on requests are sent evenly. This rate is a guess from a
-//     burst, so it doubles in the time that thirty requests take at it, and again in the same
-//     time, until the next refusal (slow start), which cuts twice.
+//  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each waits
+//     for three fifths of the time since the refusal, give or take a tenth, but at least 20 ms
+//     and the interval of the rate, and at most 50 seconds. A probe without a response is given
+//     up after five seconds.
+//  3. The first backoff after thirty responses sets the rate to what was accepted per second since
+//     the last pause of five seconds, the backoffs included. From then on requests are sent
+//     evenly. This first rate is a guess, so the rate doubles each time that thirty requests would
+//     take at it (slow start). The next refusal ends that, and cuts the rate twice.
 //  4. Each later backoff cuts the rate to 85 % (beta of RFC 9438), or to what was accepted of the
 //     requests since the last cut if that is less and they are thirty or more, at most by half.
-//     No rate is below one request in five seconds.
-//  5. Then the rate grows by the curve of CUBIC (RFC 9438): quickly towards the rate that was
-//     refused, which it reaches after K = ∛(rate · (1 − beta) / C) seconds, slowly around it,
-//     and faster again beyond it. K is the time of thirty requests at least. Time without
-//     requests counts, too, unlike in section 5.8 of RFC 9438. A hundred times the rate is no
-//     limit any more: it is forgotten, and rule 1 holds.
+//     No rate is below one request in six seconds.
+//  5. Then the rate grows by the curve of CUBIC (RFC 9438): quickly up to the cut rate divided by
+//     beta, which is the rate that was refused unless the cut was deeper, slowly around it, and
+//     faster again beyond it. It is reached after K = ∛(rate · (1 − beta) / C) seconds, or in the
+//     time that thirty requests take at it if that is longer. Time without requests counts, too,
+//     unlike in section 5.8 of RFC 9438. Once the rate would be a hundred times as high, the
+//     limit is forgotten, and rule 1 holds.
 //  6. A backoff of more than 100 seconds is an outage, or the rest of a limit of an hour, and
 //     teaches nothing.
 //  7. A 429 is a refusal, always, and so is a 503 with a Retry-After. A 503 without one is a
 //     failure like any other, until more than a quarter of the last requests met one; then it
-//     is a refusal. For a single call it remains a failure, which the call waits for and retries.
+//     is a refusal. For a single call a 503 without a Retry-After always remains a failure,
+//     which the call retries after a backoff of its own.
 //  8. This is done for each route and once more for all, and both must allow a request. The
-//     learner of all routes hears of the first refusal in each backoff of a route, but not if
-//     another route was accepted ninety times in a row, the last time within 100 seconds: then
-//     the limit is that route's own.
+//     learner of all routes learns from the first refusal in each backoff of a route, but not if
+//     another route was accepted ninety times in a row, and requested in the last 100 seconds:
+//     then the limit belongs to the refused route alone.
 //  9. A Retry-After, or an announced limit that is used up, holds its route until then, and no
 //     probe of it is sent before. A write also waits for the Retry-After of a 503 to another
-//     route, unless a later request was accepted: if it is refused so, its outcome is unknown.
+//     route, unless a later request was accepted, because a 503 would leave its outcome unknown.
 //  10. Of the requests that may be sent, the one with the highest priority goes first: writes,
-//     single reads, polls, walks; of one priority, the one that has waited longest. A single call
-//     is sent anyway when nothing was for five seconds, and waits for its MaxWait at most; a walk
-//     waits until its context ends.
+//     single reads, polls, walks; of one priority, the one that has waited longest. If nothing was
+//     sent for five seconds, a single call is sent despite rules 2 to 8. It waits for its MaxWait
+//     at most. A page of a walk or of a follower waits until its context ends.
 //
 // [Scheduler] has the goroutines and the clock, [Routes] the queues and rules 8 to 10, and the
 // learner in learner.go rules 1 to 7. The tests in rules_test.go are named after the rules, and

@@ -13,7 +13,7 @@ const (
 	scale     = 0.00025               // CUBIC's C: how the rate grows, in requests a second per cubed second
 	sample    = 30                    // requests that show a rate or a share; no rate doubles, or is back after a cut, with fewer
 	roundTrip = 20 * time.Millisecond // the shortest wait before a probe
-	patience  = 5 * time.Second       // until a probe is given up, or a single call is sent anyway
+	patience  = 5 * time.Second       // until a probe is given up, a single call is sent anyway, or a pause ends a burst
 	longest   = 10 * patience         // the longest wait before a probe
 	outage    = 20 * patience         // a backoff that is longer teaches nothing
 	forgotten = 100                   // a rate that grew so many times is not limited any more
@@ -24,7 +24,7 @@ type Outcome int
 
 const (
 	Unclear     Outcome = 0                          // a failure from which nothing can be learned
-	Accepted    Outcome = http.StatusOK              // a response
+	Accepted    Outcome = http.StatusOK              // any response except failures and refusals, so a 404, too
 	Refused     Outcome = http.StatusTooManyRequests // or 403 with a Retry-After
 	Unavailable Outcome = http.StatusServiceUnavailable
 )
@@ -37,7 +37,7 @@ const (
 //   - backing off: one probe at a time is sent, and the rate stands still.
 type learner struct {
 	random func() float64 // in [0, 1)
-	limit  *curve         // nil while it is free
+	limit  *curve         // nil until a rate is learned; one that is forgotten is infinite
 
 	// In every phase:
 	count
@@ -49,8 +49,8 @@ type learner struct {
 	backoff *backoff  // nil unless it is backing off
 }
 
-// count is what came of the last requests: of those since a burst began, or since the count was
-// used for a cut.
+// count counts the outcomes of the last requests: since the last pause, or since the count was
+// used for a rate or a cut.
 type count struct {
 	began             time.Time
 	accepted, refused float64
@@ -68,8 +68,8 @@ type backoff struct {
 
 // curve is the rate since it was cut, in requests a second.
 type curve struct {
-	epoch     time.Time // when it was cut, later by the outages since
-	base      float64   // the rate that was refused, CUBIC's W_max, or in slow start the first rate
+	epoch     time.Time // when it was cut, plus the outages since
+	base      float64   // what the rate is after k, CUBIC's W_max; in slow start the first rate
 	k         float64   // seconds until the rate is base again, or in slow start until it is twice the base
 	slowStart bool
 }
@@ -115,8 +115,8 @@ func (l *learner) from(patient bool) time.Time {
 func (l *learner) send(now time.Time) {
 	interval := seconds(1 / l.perSecond(now))
 	if b := l.backoff; b != nil {
-		b.probe, b.until = now, later(b.until, now.Add(min(interval, patience))) // a failure of a probe does not hurry the next one
-	} else if now.Sub(l.last) > patience { // a burst begins anew
+		b.probe, b.until = now, later(b.until, now.Add(min(interval, patience))) // failed probes do not exceed the rate
+	} else if now.Sub(l.last) > patience { // after a pause
 		l.count = count{began: now}
 	}
 	l.last, l.next = now, later(l.next, now.Add(-interval/50)).Add(interval) // a timer is always a little late
@@ -151,19 +151,19 @@ func (l *learner) report(now, sent time.Time, outcome Outcome, mustWait bool) {
 	}
 }
 
-// wait has the next probe wait for three fifths of the time since the backoff began, unless the
-// service says when. Clients that were refused together come back apart.
-func (l *learner) wait(now time.Time, isSaid bool) {
+// wait makes the next probe wait for three fifths of the time since the backoff began, unless a
+// Retry-After says when. By the random part, clients that were refused together return apart.
+func (l *learner) wait(now time.Time, mustWait bool) {
 	wait := max(roundTrip, min(seconds(1/l.perSecond(now)), patience))
-	if !isSaid {
+	if !mustWait {
 		wait = max(wait, min(now.Sub(l.backoff.began)*3/5, longest))
 	}
 	l.backoff.until = now.Add(seconds(wait.Seconds() * (0.9 + l.random()/5)))
 }
 
-// resume ends a backoff, because a probe that was sent at that time is accepted.
+// resume ends a backoff. The probe that was accepted was sent at the given time.
 func (l *learner) resume(sent time.Time) {
-	refused, length := l.perSecond(sent), sent.Sub(l.backoff.began)
+	rate, length := l.perSecond(sent), sent.Sub(l.backoff.began)
 	l.backoff, l.paused = nil, l.paused+length
 	switch {
 	case length > outage: // or one of many backoffs in a limit of an hour
@@ -171,8 +171,8 @@ func (l *learner) resume(sent time.Time) {
 		if l.limit != nil {
 			l.limit.epoch = l.limit.epoch.Add(length)
 		}
-	case !math.IsInf(refused, 1):
-		l.cut(sent, refused)
+	case !math.IsInf(rate, 1):
+		l.cut(sent, rate)
 	case l.total() >= sample:
 		l.start(sent)
 	}

@@ -32,7 +32,7 @@ type Kind struct {
 type Waiter struct {
 	Kind
 
-	route  *route        // that it is for, once it joined
+	route  *route        // set when it joins
 	sent   time.Time     // its last request
 	waited time.Duration // how long earlier attempts of its call waited
 
@@ -53,7 +53,7 @@ type Routes struct {
 	queues  []*queue          // one of each kind
 	waiting int               // requests in the queues
 
-	outage struct { // what the last 503 says for the requests of all routes
+	unavailable struct { // what the last 503 says for the writes of all routes
 		since, until time.Time // until is the zero time if a later request was accepted
 	}
 }
@@ -121,7 +121,7 @@ func (p *Routes) heldUntil(w *Waiter) time.Time {
 	case Walk:
 		return w.route.walkAt
 	case Write: // refused with a 503, its outcome would be unknown
-		return later(w.route.retryAt, p.outage.until)
+		return later(w.route.retryAt, p.unavailable.until)
 	}
 	return w.route.retryAt
 }
@@ -154,8 +154,8 @@ func (p *Routes) Send(now time.Time, w *Waiter) {
 }
 
 // Report records the outcome of the request of w, and for how long its response holds the
-// route. The common learner hears of the first refusal in each backoff of a route, unless others
-// are accepted all the time.
+// route. The common learner learns from the first refusal in each backoff of a route, unless isOwn
+// reports that the limit is that route's.
 func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 	if outcome == Unavailable && hold.Route == 0 && !w.Patient {
 		outcome = Unclear // a failure that its call waits for and retries
@@ -169,9 +169,9 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 	r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
 	switch {
 	case outcome == Unavailable:
-		p.outage.since, p.outage.until = now, later(p.outage.until, now.Add(hold.Route))
-	case outcome == Accepted && w.sent.After(p.outage.since):
-		p.outage.until = time.Time{}
+		p.unavailable.since, p.unavailable.until = now, later(p.unavailable.until, now.Add(hold.Route))
+	case outcome == Accepted && w.sent.After(p.unavailable.since):
+		p.unavailable.until = time.Time{}
 	}
 }
 
@@ -202,7 +202,7 @@ func (p *Routes) expired(now time.Time, w *Waiter) *ExpiredError {
 
 // State is what was learned of the limit of all routes.
 type State struct {
-	PerSecond float64   // zero if no limit was seen
+	PerSecond float64   // zero if no limit is known
 	Waiting   int       // requests in the queue
 	Until     time.Time // until when a route is held, the latest if several are; the zero time if none is
 }

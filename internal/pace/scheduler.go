@@ -53,8 +53,8 @@ func NewScheduler(limiter Limiter) *Scheduler {
 
 // Enter waits until the request of w may be sent; [Scheduler.Report] follows. A non-nil
 // error means that it was not sent: an [*ExpiredError], a [*LimiterError], or the error of
-// ctx. Every five seconds Enter calls late.
-func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
+// ctx. While it waits, Enter calls notify every five seconds.
+func (s *Scheduler) Enter(ctx context.Context, w *Waiter, notify func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, late func()) error {
 		case <-w.done:
 			return w.err
 		case <-notice.C:
-			late()
+			notify()
 		case <-ctx.Done():
 			s.update(func(now time.Time) {
 				if w.queue != nil {
