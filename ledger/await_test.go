@@ -27,7 +27,7 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 	for name, test := range map[string]struct {
 		faults faults
 		want   ledger.State
-		is     []error // of Register
+		is     []error // of Register; context.Canceled is the error of the context, whatever that is
 		sent   int
 		takes  time.Duration
 	}{
@@ -38,28 +38,19 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 		"rate limited, and its context ends then": {faults{{Path: registerPath, Status: 429, Header: http.Header{"Retry-After": {"3"}}}}, ledger.Refused, nil, 1, time.Second},
 		"the second attempt is under way":         {faults{{Path: registerPath, Status: 429}, late(horseracingtest.Fault{})}, ledger.Entered, nil, 2, 2 * time.Second},
 		"the service fails":                       {faults{late(horseracingtest.Fault{Status: 500})}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, horseracing.ErrServer}, 1, 2 * time.Second},
-		"there is no response":                    {faults{silent}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, errGone}, 1, 30 * time.Second},
-		"the connection breaks":                   {faults{late(horseracingtest.Fault{ResetAfter: true})}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, errGone, io.EOF}, 1, 2 * time.Second},
+		"there is no response":                    {faults{silent}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, context.Canceled}, 1, 30 * time.Second},
+		"the connection breaks":                   {faults{late(horseracingtest.Fault{ResetAfter: true})}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, context.Canceled, io.EOF}, 1, 2 * time.Second},
 		"the race cannot be read":                 {faults{late(horseracingtest.Fault{Status: 409}), {Method: http.MethodGet, Delay: time.Hour}}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown}, 1, 32 * time.Second},
 	} {
-		for _, how := range []struct {
-			name string
-			is   error
-			end  func(context.Context) (context.Context, context.CancelFunc)
-		}{
-			{"canceled", context.Canceled, func(ctx context.Context) (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(ctx)
-				time.AfterFunc(time.Second, cancel)
-				return ctx, cancel
-			}},
-			{"deadline", context.DeadlineExceeded, func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(ctx, time.Second)
-			}},
-		} {
-			double.Run(t, name+"/"+how.name, func(t *testing.T) {
+		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+			double.Run(t, name+"/"+end.Error(), func(t *testing.T) {
 				fake, path, l := newLedger(t, 1)
 				fake.Inject(test.faults...)
-				ctx, cancel := how.end(t.Context())
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				if end == context.Canceled {
+					ctx, cancel = context.WithCancel(t.Context())
+					time.AfterFunc(time.Second, cancel)
+				}
 				defer cancel()
 				began := time.Now()
 				e, err := l.Register(ctx, registration(fake, 1), tokens(10))
@@ -70,8 +61,8 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 					t.Errorf("%s: %v", e.State, err)
 				}
 				for _, is := range test.is {
-					if is == errGone {
-						is = how.is
+					if is == context.Canceled {
+						is = end
 					}
 					if !errors.Is(err, is) {
 						t.Errorf("%v is not %v", err, is)
@@ -82,6 +73,3 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 		}
 	}
 }
-
-// errGone stands for the error of the context.
-var errGone = errors.New("the error of the context")

@@ -186,8 +186,7 @@ func TestNothingIsSentOnceTheFileIsGoneOrCutOrTheLedgerIsClosed(t *testing.T) {
 		"cut":     {func(_ *ledger.Ledger, path string) error { return os.Truncate(path, 200) }, "changed the file"},
 		"emptied": {func(_ *ledger.Ledger, path string) error { return os.WriteFile(path, nil, 0o600) }, "changed the file"},
 		"swapped": {func(_ *ledger.Ledger, path string) error { // by one that is as long, and has paid for race 3
-			text, err := os.ReadFile(path)
-			return errors.Join(err, os.WriteFile(path, bytes.ReplaceAll(text, []byte(`"race":2`), []byte(`"race":3`)), 0o600))
+			return rewrite(path, func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(`"race":2`), []byte(`"race":3`)) })
 		}, "changed the file"},
 		"closed": {func(l *ledger.Ledger, _ string) error { return l.Close() }, "is closed"},
 	} {

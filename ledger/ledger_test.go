@@ -156,15 +156,6 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 	}
 }
 
-func TestRegisterWithoutAContextIsRefused(t *testing.T) {
-	fake, _, l := newLedger(t, 1)
-	var none context.Context
-	e, err := l.Register(none, registration(fake, 1), tokens(10))
-	if e.State != ledger.Refused || !errors.Is(err, horseracing.ErrInvalidArgument) || posts(fake) != 0 {
-		t.Errorf("%v, %v", e, err)
-	}
-}
-
 func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
 	fake, path, l := newLedger(t, 1)
 	var then string
@@ -195,6 +186,10 @@ func TestWhatIsNotSentIsRefusedAndLeavesNoLine(t *testing.T) {
 			if e.State != ledger.Refused || e.Note == "" || !errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				t.Errorf("%v, %v", e, err)
 			}
+		}
+		var none context.Context
+		if e, err := l.Register(none, registration(fake, 2), tokens(10)); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrInvalidArgument) {
+			t.Errorf("without a context: %v, %v", e, err)
 		}
 		if lines := strings.Count(read(t, path), "\n"); lines != 2 || posts(fake) != 1 {
 			t.Errorf("%d lines for %d requests", lines, posts(fake))

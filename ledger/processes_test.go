@@ -85,13 +85,9 @@ func runBot(args string) error {
 	return nil
 }
 
-// The way to the service repeats each registration and caches what is read.
 func TestEightProcessesThatAreKilledPayEachPairOnceWithinTheBudget(t *testing.T) {
 	for run := range double.Worlds(5, 500, 5) {
-		playProcesses(t, rand.New(rand.NewPCG(3, uint64(run))), os.Kill)
-		if t.Failed() {
-			t.Fatalf("run %d", run)
-		}
+		t.Run(fmt.Sprint(run), func(t *testing.T) { playProcesses(t, uint64(run), os.Kill) })
 	}
 }
 
@@ -100,16 +96,15 @@ func TestEightProcessesThatAreAskedToEndKnowEachOutcome(t *testing.T) {
 		t.Skip("it has no such signal")
 	}
 	for run := range double.Worlds(3, 300, 3) {
-		playProcesses(t, rand.New(rand.NewPCG(4, uint64(run))), syscall.SIGTERM)
-		if t.Failed() {
-			t.Fatalf("run %d", run)
-		}
+		t.Run(fmt.Sprint(run), func(t *testing.T) { playProcesses(t, uint64(run), syscall.SIGTERM) })
 	}
 }
 
 // playProcesses lets eight bots share a ledger while some of them get a signal at random instants.
-// Responses are lost unless that signal leaves time to wait for them.
-func playProcesses(t *testing.T, random *rand.Rand, end os.Signal) {
+// Responses are lost unless that signal leaves time to wait for them. The way to the service repeats
+// each registration and caches what is read.
+func playProcesses(t *testing.T, run uint64, end os.Signal) {
+	random := rand.New(rand.NewPCG(3, run))
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithSeed(random.Uint64()))
 	defer fake.Close()
 	gateway := httptest.NewServer(&httputil.ReverseProxy{

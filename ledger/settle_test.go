@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"net/http"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -170,28 +169,6 @@ func TestARefusalIsAnEntryIfTheRaceListsTheHorseAndUnknownIfThatIsUncertain(t *t
 			expectStates(t, open(t, path, fake.Client()), "1 "+string(test.want))
 		})
 	}
-}
-
-// A program looks at each race before it registers, and the path to the service caches what it saw.
-func TestAProxyThatRepeatsAndACacheCostNoFeeBeyondTheBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 4)
-		client := fake.Client(horseracing.WithHTTPClient(&http.Client{Transport: &double.Gateway{Next: fake.HTTPClient().Transport}}))
-		l := open(t, filepath.Join(t.TempDir(), "l"), client, ledger.WithBudget(tokens(10)))
-		for race := 1; race <= 4; race++ {
-			if _, err := client.Races.Get(t.Context(), horseracing.RaceID(race)); err != nil {
-				t.Fatal(err)
-			}
-			e, err := l.Register(t.Context(), registration(fake, race), tokens(10))
-			if race == 1 && (e.State != ledger.Entered || err != nil) || race > 1 && !errors.Is(err, ledger.ErrBudget) {
-				t.Errorf("race %d: %v, %v", race, e, err)
-			}
-		}
-		if posts(fake) != 2 {
-			t.Errorf("%d registrations were sent", posts(fake))
-		}
-		expectHonest(t, fake, l, 1)
-	})
 }
 
 func TestOnlyAHeldEntryCanBeDecided(t *testing.T) {
