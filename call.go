@@ -76,6 +76,7 @@ type attempt struct {
 	body   []byte
 	isCut  bool  // the body of an error status was longer
 	err    error // why there is no response, or why a successful one cannot be used
+	ended  time.Time
 }
 
 // response is an attempt with the request that it sent. Decoders and errors are made from it.
@@ -98,10 +99,9 @@ type exchange struct {
 	http    http.Client
 	loop    retryablehttp.Client
 
-	// What the loop counts:
+	// Changes with each attempt:
 	waiter   pace.Waiter       // for how long the call has waited for its turns
 	last     response          // of the last attempt that was sent
-	ended    time.Time         // when that attempt ended
 	meaning  transport.Meaning // of that attempt
 	failures int               // attempts that failed and were retried; refusals do not count
 	spent    int               // tokens of the budget that these retries cost
@@ -148,27 +148,31 @@ func (x *exchange) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			x.log(slog.LevelInfo, "the service accepts requests again")
 		}
 	}()
-	if x.last.number == 0 && len(x.config.onSend) > 0 {
+	before := x.last
+	if before.number == 0 && len(x.config.onSend) > 0 {
 		for _, onSend := range append(x.config.onSend, x.ctx.Err) { // the context may end while they run
 			if x.stopped = onSend(); x.stopped != nil {
 				return nil, x.stopped
 			}
 		}
 	}
-	if x.last.number > 0 && !(x.request.op.isPage && x.meaning == transport.Refused) {
-		x.log(slog.LevelWarn, "retry", slog.Duration("wait", time.Since(x.ended)))
+	if before.number > 0 && !(x.request.op.isPage && x.meaning == transport.Refused) {
+		x.log(slog.LevelWarn, "retry", slog.Duration("wait", time.Since(before.ended)))
 	}
 	x.backend.header(req.Header) // that of this attempt, with the cookies that the http.Client has added
 	if x.request.op.noCache {
 		req.Header.Set("Cache-Control", "no-cache")
 	}
-	began, before := time.Now(), x.last
+	began := time.Now()
 	resp, err = x.backend.send.RoundTrip(req)
-	x.ended, x.last.attempt = time.Now(), newAttempt(before.number+1, resp, err)
-	if err != nil && x.ctx.Err() != nil && before.status > 299 {
+	x.last.attempt = newAttempt(before.number+1, resp, err)
+	switch isStopped := err != nil && x.ctx.Err() != nil && before.status > 299; {
+	case isStopped && transport.MayHaveTakenEffect(x.request.op.method, 0, err): // no one may take it for the refusal
+		x.last.err = fmt.Errorf("%w after status %d", err, before.status)
+	case isStopped:
 		x.last.err = &stoppedAfter{err, before.apiError()}
 	}
-	x.log(slog.LevelDebug, "attempt", slog.Duration("duration", x.ended.Sub(began)))
+	x.log(slog.LevelDebug, "attempt", slog.Duration("duration", x.last.ended.Sub(began)))
 	return resp, err
 }
 
@@ -176,7 +180,7 @@ func (x *exchange) RoundTrip(req *http.Request) (resp *http.Response, err error)
 // error.
 func newAttempt(number int, resp *http.Response, err error) attempt {
 	if err != nil {
-		return attempt{number: number, err: err}
+		return attempt{number: number, err: err, ended: time.Now()}
 	}
 	if resp.Header["Location"] != nil {
 		if _, err := resp.Location(); err != nil { // the http.Client would hide the response
@@ -184,7 +188,7 @@ func newAttempt(number int, resp *http.Response, err error) attempt {
 		}
 	}
 	body := resp.Body.(*transport.Body)
-	return attempt{number, resp.StatusCode, resp.Header, body.Bytes, body.Cut, body.Err}
+	return attempt{number, resp.StatusCode, resp.Header, body.Bytes, body.Cut, body.Err, time.Now()}
 }
 
 // check is the retryablehttp.CheckRetry: it decides whether another attempt follows. A successful
@@ -272,7 +276,8 @@ func conclude(r *response, stopped error) (err error) {
 	switch {
 	case isExpired && isFailure:
 		refusal := r.apiError()
-		refusal.RetryAfter = max(refusal.RetryAfter, expired.For)
+		left := max(refusal.RetryAfter-time.Since(r.ended), expired.For)
+		refusal.RetryAfter = (left + time.Second - 1).Truncate(time.Second)
 		err = refusal
 	case isExpired:
 		err = r.expiredError(expired)

@@ -79,7 +79,7 @@ type APIError struct {
 	Attempts   int           // requests that were sent; 0 if none was
 
 	absent  bool // a successful response that does not contain the entry
-	isPage  bool // an HTML page, which is not the service's
+	isHTML  bool // an HTML page, which is not the service's
 	hadBody bool // a GET request with a body
 }
 
@@ -109,9 +109,9 @@ func (e *APIError) advice() string {
 	switch {
 	case isRedirect(e.StatusCode):
 		return "; redirects are not followed, because that could send the API key to another host: change the base URL"
-	case e.isPage && mayRefuseBody:
+	case e.isHTML && mayRefuseBody:
 		return "; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"
-	case e.isPage && e.StatusCode <= 499:
+	case e.isHTML && e.StatusCode <= 499:
 		return "; the page is from a proxy or firewall, not from the service"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "; check the API key"
@@ -145,7 +145,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrRedirect:
 		return isRedirect(e.StatusCode)
 	case ErrHTML:
-		return e.isPage
+		return e.isHTML
 	}
 	return false
 }
@@ -235,14 +235,12 @@ func (e *TransportError) Error() string {
 }
 
 func (e *TransportError) advice() string {
-	timeout, isTimeout := errors.AsType[*transport.TimeoutError](e.Err)
+	_, isTimeout := errors.AsType[*transport.TimeoutError](e.Err)
 	switch {
 	case transport.IsPlainServer(e.Err):
 		return "; the server does not speak TLS: should the base URL begin with http:// instead?"
 	case isTimeout && e.hadBody:
-		return "; some proxies drop the body of a GET request, for which a service may then wait: connect without them; " + timeout.SetBy + " sets how long an attempt may take"
-	case isTimeout:
-		return "; " + timeout.SetBy + " sets how long an attempt may take"
+		return "; some proxies drop the body of a GET request, for which a service may then wait: connect without them"
 	}
 	return ""
 }
@@ -250,8 +248,8 @@ func (e *TransportError) advice() string {
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// stoppedAfter is why another attempt was not sent after a response with an error status. errors.Is
-// and errors.As find both.
+// stoppedAfter is why a call ended after a response with an error status, before or during the next
+// attempt. errors.Is and errors.As find both.
 type stoppedAfter struct {
 	reason error
 	last   *APIError

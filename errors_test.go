@@ -46,8 +46,8 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.Owned, double.Respond(403, `{"message":"Forbidden"}`), owned + "status 403 Forbidden: Forbidden; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
 		{double.Owned, double.Respond(403, "", "Retry-After: 60"), owned + "status 403 Forbidden; wait 1m0s before the next request"},
 		{double.Owned, double.Respond(404, page), owned + "status 404 Not Found: an HTML page; the page is from a proxy or firewall, not from the service"},
-		{double.Owned, httpmock.NewErrorResponder(&transport.TimeoutError{SetBy: "A"}), owned + "no complete response within the attempt timeout: context deadline exceeded; some proxies drop the body of a GET request, for which a service may then wait: connect without them; A sets how long an attempt may take"},
-		{double.OpenRaces, httpmock.NewErrorResponder(&transport.TimeoutError{SetBy: "A"}), open + "no complete response within the attempt timeout: context deadline exceeded; A sets how long an attempt may take"},
+		{double.Owned, httpmock.NewErrorResponder(&transport.TimeoutError{Timeout: 5 * time.Second, SetBy: "A"}), owned + "no complete response within the 5s of A; some proxies drop the body of a GET request, for which a service may then wait: connect without them"},
+		{double.OpenRaces, httpmock.NewErrorResponder(&transport.TimeoutError{Timeout: 5 * time.Second, SetBy: "A"}), open + "no complete response within the 5s of A"},
 
 		// a success that is none
 		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), open + "status 200 OK: maintenance"},

@@ -62,7 +62,9 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // WARNING: the clone lacks protocols added with RegisterProtocol. If such a protocol is
 // a mock, reads would go to the mock and registrations to the real service: wrap the
 // Transport in a RoundTripper of your own. Any RoundTripper other than an
-// *http.Transport is used unchanged for all calls; it must not repeat requests.
+// *http.Transport is used unchanged for all calls; it must not repeat requests. Only an
+// *http.Transport proves that it found no connection: through any other RoundTripper,
+// a registration that fails to connect is not retried, and matches ErrOutcomeUnknown.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.httpClient = client }
 }
@@ -233,8 +235,8 @@ type callConfig struct {
 	problem    error // the first thing wrong with an option
 }
 
-// CaptureResponse stores the last response of the call in r, whether the call
-// succeeds or fails. If there was no response, only r.Attempts is set.
+// CaptureResponse stores the response of the call's last attempt in r, whether the call
+// succeeds or fails. If that attempt got no response, only r.Attempts is set.
 func CaptureResponse(r *Response) CallOption {
 	return func(c *callConfig) { c.capture = r }
 }
@@ -299,7 +301,7 @@ func CallFromContext(ctx context.Context) (CallInfo, bool) {
 // Response is a response as received, after decompression, without keys in header and body.
 // Printing or logging a Response omits both.
 type Response struct {
-	StatusCode int // zero if there was no response
+	StatusCode int // zero if the last attempt got no response
 	Header     http.Header
 	Body       []byte // truncated to 1 MiB for an error status
 	Attempts   int    // requests that were sent

@@ -64,14 +64,14 @@ func (r *response) notRequested(found string) *DecodeError {
 func (r *response) apiError() *APIError {
 	e, text := r.newAPIError(r.status), r.redactedBody()
 	e.Body = []byte(text[:min(len(text), maxErrorBody)])
-	e.isPage = transport.IsHTML(r.body)
+	e.isHTML = transport.IsHTML(r.body)
 	words, _ := errorWords(r.body)
 	switch {
 	case isRedirect(r.status):
 		e.Message = "to " + clip(r.keys.Visible(r.redirectOrigin()), 200)
 	case words != "":
 		e.Message = clip(r.keys.Visible(words), maxErrorMessage)
-	case e.isPage:
+	case e.isHTML:
 		e.Message = "an HTML page"
 	default:
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -63,5 +64,20 @@ func TestConcludeReturnsTheErrorOfACall(t *testing.T) {
 		if errors.Is(err, ErrOutcomeUnknown) != test.unknown || (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s:\n%v, want\n%s", name, err, want)
 		}
+	}
+}
+
+// A RetryAfter is what is left of the wait, by the response or by a later one of the route.
+func TestConcludeNamesWhatIsLeftOfARetryAfter(t *testing.T) {
+	for _, test := range []struct{ ago, held, want time.Duration }{
+		{0, 10 * time.Second, 10 * time.Second}, {8 * time.Second, 9 * time.Second, 9 * time.Second}, {8 * time.Second, 0, 2 * time.Second}, {time.Minute, 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			refused := attempt{number: 1, status: 429, header: http.Header{"Retry-After": {"10"}}, ended: time.Now().Add(-test.ago)}
+			err := conclude(&response{&request{keys: redact.New()}, refused}, &pace.ExpiredError{For: test.held, Status: 429})
+			if api, isAPI := errors.AsType[*APIError](err); !isAPI || api.RetryAfter != test.want {
+				t.Errorf("%+v: %v", test, err)
+			}
+		})
 	}
 }

@@ -284,41 +284,42 @@ func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
 	}
 }
 
-// What net/http traces of a request before it has a connection, and with one.
-func connects(trace *httptrace.ClientTrace) { trace.GetConn("game.test:443") }
-
-func connected(trace *httptrace.ClientTrace) {
-	connects(trace)
-	trace.GotConn(httptrace.GotConnInfo{})
-}
-
-// tracing traces a request before it is responded to.
-func tracing(trace func(*httptrace.ClientTrace), respond httpmock.Responder) httpmock.Responder {
-	return func(req *http.Request) (*http.Response, error) {
-		trace(httptrace.ContextClientTrace(req.Context()))
-		return respond(req)
+// A RoundTripper of the caller's own may send by ways that it does not trace, so that a missing
+// connection is no proof.
+func TestRegisterThroughATransportOfTheCallersIsNeverRetriedAfterAnError(t *testing.T) {
+	traced := func(req *http.Request) (*http.Response, error) {
+		httptrace.ContextClientTrace(req.Context()).GetConn("game.test:443")
+		return nil, double.ErrReset
+	}
+	beside := double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+		token, _ := http.NewRequestWithContext(req.Context(), http.MethodGet, double.Refused, nil)
+		_, _ = new(http.Transport).RoundTrip(token)
+		return next.RoundTrip(req)
+	})
+	for name, test := range map[string]struct {
+		respond httpmock.Responder
+		option  horseracing.Option
+	}{
+		"traces nothing":               {httpmock.NewErrorResponder(double.ErrReset), nil},
+		"traces that it wants one":     {traced, nil},
+		"a wrapper's request has none": {httpmock.NewErrorResponder(double.ErrReset), beside},
+	} {
+		c, mock := double.Mocked(t, test.respond, double.Briefly, test.option)
+		err := double.Register(t.Context(), c)
+		if n := mock.GetTotalCallCount(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Errorf("%s: after %d requests: %v", name, n, err)
+		}
 	}
 }
 
-// A transport of the caller's own may trace nothing, or a part: that no connection was seen
-// is then no proof that none was made. Each attempt has to prove its own outcome.
-func TestRegisterThroughATransportThatTracesNothingProvesNothing(t *testing.T) {
-	reset := httpmock.NewErrorResponder(double.ErrReset)
-	cut := double.Stream(200, 50, func() io.Reader { return double.Readers(`{"registered":`, io.ErrUnexpectedEOF) })
-	for name, test := range map[string]struct {
-		respond   httpmock.Responder
-		requests  int
-		isUnknown bool
-	}{
-		"nothing":                     {reset, 1, true},
-		"requested":                   {tracing(connects, reset), 4, false},
-		"requested, then a cut body":  {double.InTurn(tracing(connects, reset), cut), 2, true},
-		"requested, then got a reset": {double.InTurn(tracing(connects, reset), tracing(connected, reset)), 2, true},
-	} {
-		c, mock := double.Mocked(t, test.respond, double.Briefly)
-		err := double.Register(t.Context(), c)
-		if n := mock.GetTotalCallCount(); n != test.requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.isUnknown {
-			t.Errorf("%s: after %d requests: %v", name, n, err)
-		}
+func TestRegisterIsNotSentIfTheContextEndsWhileItConnects(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	connects := func(context.Context, string, string) (net.Conn, error) {
+		cancel()
+		return nil, double.ErrReset
+	}
+	c := double.Connect(t, double.Service, &http.Client{Transport: &http.Transport{DialContext: connects}})
+	if err := double.Register(ctx, c); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
+		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"slices"
@@ -75,7 +76,7 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
 		for ctx.Err() == nil {
 			skipped, err := w.poll(ctx)
-			if ctx.Err() != nil || !yield(w.last, err) {
+			if ctx.Err() != nil || !yield(w.last, err) || errors.Is(err, ErrInvalidArgument) {
 				return
 			}
 			w.last.Changes = nil

@@ -169,7 +169,7 @@ const (
 func invalidf(format string, args ...any) error { return coded(invalid + fmt.Sprintf(format, args...)) }
 
 // withTools writes the advice of the library's errors for those who call tools.
-var withTools = strings.NewReplacer("call Settle, or Decide if you know the outcome", "call settle", "; WithAttemptTimeout sets how long an attempt may take", "")
+var withTools = strings.NewReplacer("call Settle, or Decide if you know the outcome", "call settle", " of WithAttemptTimeout", "")
 
 // sentence returns the code of an error, its text, and what to do. It quotes the
 // service's words, which could be meant for the reader.

@@ -191,7 +191,7 @@ var withFlags = strings.NewReplacer(
 	": call Races.Registered before registering again, or call Ledger.Settle", "", "; call Ledger.Settle before registering again", "",
 	"call Races.Registered before registering again", "horseracing ledger FILE --settle finds it out",
 	"WithRateLimit sets a limit", "--rate sets a limit",
-	"; WithAttemptTimeout sets how long an attempt may take", "",
+	" of WithAttemptTimeout", "",
 	" (WithMaxResponseBytes)", "",
 	"; WithFreeRaces allows it", "",
 	"call Settle, or Decide if you know the outcome", "horseracing ledger FILE --settle finds it out",

@@ -9,9 +9,21 @@ import (
 )
 
 // Once is a RoundTripper for a chain that ends with a [Wire]. A write, which is any request except a
-// GET, leaves at most once, whatever the RoundTrippers between the two do. If it certainly did not
-// leave, the error is an [*UnsentError].
+// GET, leaves through the Wire at most once, whatever the RoundTrippers between the two do.
 type Once struct{ Next http.RoundTripper }
+
+// RoundTrip sends a request. Reads pass.
+func (o Once) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !isRead(req.Method) {
+		req = req.WithContext(context.WithValue(req.Context(), sentKey{}, new(atomic.Bool)))
+	}
+	return o.Next.RoundTrip(req)
+}
+
+func isRead(method string) bool { return method == http.MethodGet || method == "" }
+
+// sentKey is the key of a write's context for the *atomic.Bool that says whether [Wire] has sent it.
+type sentKey struct{}
 
 // UnsentError is the error of a write that certainly did not leave, for want of a connection.
 type UnsentError struct{ Err error }
@@ -19,39 +31,6 @@ type UnsentError struct{ Err error }
 func (e *UnsentError) Error() string { return e.Err.Error() }
 
 func (e *UnsentError) Unwrap() error { return e.Err }
-
-// RoundTrip sends a request. Reads pass.
-func (o Once) RoundTrip(req *http.Request) (*http.Response, error) {
-	if isRead(req.Method) {
-		return o.Next.RoundTrip(req)
-	}
-	w := new(write)
-	resp, err := o.Next.RoundTrip(req.WithContext(w.context(req.Context())))
-	// A RoundTripper of the caller's may trace nothing at all: that no connection was found
-	// proves nothing unless one was looked for.
-	if err != nil && w.wanted.Load() && !w.found.Load() {
-		err = &UnsentError{err}
-	}
-	return resp, err
-}
-
-func isRead(method string) bool { return method == http.MethodGet || method == "" }
-
-// write is one attempt of a write on its way through wrappers and [Wire].
-type write struct {
-	sent          atomic.Bool // it was handed to the transport
-	wanted, found atomic.Bool // the transport looked for a connection, and had one
-}
-
-type writeKey struct{}
-
-// context returns the context to send the request with.
-func (w *write) context(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(context.WithValue(ctx, writeKey{}, w), &httptrace.ClientTrace{
-		GetConn: func(string) { w.wanted.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { w.found.Store(true) },
-	})
-}
 
 // Wire is a RoundTripper that sends reads through one transport and writes through another. The
 // wrappers of a caller wrap it.
@@ -96,8 +75,9 @@ func (w *Wire) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request. One attempt of a write is sent once, whatever a wrapper does. The error
-// of one that is stopped here is no [*UnsentError], because the wrapper may have sent another.
+// RoundTrip sends a request. One attempt of a write is sent once, whatever a wrapper does. If it did
+// not leave, the error is an [*UnsentError]. The error of one that is stopped here is none, because
+// the wrapper may have sent another.
 func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if isRead(req.Method) {
 		return w.reads.RoundTrip(req)
@@ -108,18 +88,27 @@ func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("a transport wrapper must %s: a %s was stopped", problem, req.Method)
 	}
-	return w.writes.RoundTrip(unrepeatable(req))
+	var wanted, found atomic.Bool // a connection for this request
+	resp, err := w.writes.RoundTrip(unrepeatable(req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GetConn: func(string) { wanted.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { found.Store(true) },
+	}))))
+	// Another RoundTripper may send a request by other ways than those that it traces.
+	if _, isTraced := w.writes.(*http.Transport); err != nil && isTraced && wanted.Load() && !found.Load() {
+		err = &UnsentError{err}
+	}
+	return resp, err
 }
 
 // mayWrite marks a write as sent, and returns what a wrapper did wrong with it.
 func mayWrite(req *http.Request) (problem string) {
-	attempt, ok := req.Context().Value(writeKey{}).(*write)
+	sent, ok := req.Context().Value(sentKey{}).(*atomic.Bool)
 	switch {
 	case !ok:
 		return "send the call's own request, with its context"
 	case req.Body == nil || req.Body == http.NoBody: // net/http repeats those
 		return "not remove the request's body"
-	case !attempt.sent.CompareAndSwap(false, true):
+	case !sent.CompareAndSwap(false, true):
 		return "not send a request twice that changes something"
 	}
 	return ""

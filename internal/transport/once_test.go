@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -43,26 +44,63 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	}
 }
 
-// A transport that traces nothing proves nothing.
-func TestOnceReportsAWriteAsUnsentOnlyIfNoConnectionWasFound(t *testing.T) {
-	for _, test := range []struct {
-		wanted, found bool
-		err           error
-		isUnsent      bool
-	}{{true, false, errReset, true}, {true, true, errReset, false}, {false, false, errReset, false}, {true, false, nil, false}} {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
-		_, err := Once{tripFunc(func(req *http.Request) (*http.Response, error) {
-			trace := httptrace.ContextClientTrace(req.Context())
-			if test.wanted {
-				trace.GetConn("game.test:443")
-			}
-			if test.found {
-				trace.GotConn(httptrace.GotConnInfo{})
-			}
-			return status(200).resp, test.err
-		})}.RoundTrip(req)
-		if _, isUnsent := errors.AsType[*UnsentError](err); isUnsent != test.isUnsent || !errors.Is(err, test.err) {
-			t.Errorf("%+v: %v", test, err)
+// dials returns a transport whose connections are these, one after the other; nil is one that fails.
+func dials(connections ...net.Conn) *http.Transport {
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		next := connections[0]
+		if connections = connections[1:]; next == nil {
+			return nil, errReset
+		}
+		return next, nil
+	}}
+}
+
+// closed is a connection that the other side has closed.
+func closed() net.Conn {
+	near, far := net.Pipe()
+	far.Close()
+	return near
+}
+
+// Another transport may trace a part of what it does, and so may a request beside the write.
+func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *testing.T) {
+	traced := tripFunc(func(req *http.Request) (*http.Response, error) {
+		httptrace.ContextClientTrace(req.Context()).GetConn("game.test:80")
+		return nil, errReset
+	})
+	direct := func(req *http.Request, wire *Wire) (*http.Response, error) { return wire.RoundTrip(req) }
+	afterAnother := func(connection net.Conn) func(*http.Request, *Wire) (*http.Response, error) {
+		return func(req *http.Request, wire *Wire) (*http.Response, error) {
+			beside, _ := http.NewRequestWithContext(req.Context(), http.MethodGet, "http://token.test/", nil)
+			_, _ = dials(connection).RoundTrip(beside)
+			return wire.RoundTrip(req)
+		}
+	}
+	hangs := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	for name, test := range map[string]struct {
+		transport http.RoundTripper
+		wrapper   func(*http.Request, *Wire) (*http.Response, error)
+		isUnsent  bool
+	}{
+		"no connection":                           {dials(nil), direct, true},
+		"none in time":                            {hangs, direct, true},
+		"a connection that is closed":             {dials(closed()), direct, false},
+		"another transport that wanted one":       {traced, direct, false},
+		"another, after a request without one":    {tripFunc(func(*http.Request) (*http.Response, error) { return nil, errReset }), afterAnother(nil), false},
+		"no connection, after a request with one": {dials(nil), afterAnother(closed()), true},
+		"a connection, after a request with none": {dials(closed()), afterAnother(nil), false},
+		"a wrapper that fails":                    {dials(), func(*http.Request, *Wire) (*http.Response, error) { return nil, errReset }, false},
+	} {
+		wire := NewWire(test.transport)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://game.test/", strings.NewReader("{}"))
+		_, err := Once{Whole{Timeout: 50 * time.Millisecond, MaxBytes: 1000, Next: tripFunc(func(req *http.Request) (*http.Response, error) {
+			return test.wrapper(req, wire)
+		})}}.RoundTrip(req)
+		if _, isUnsent := errors.AsType[*UnsentError](err); isUnsent != test.isUnsent || err == nil {
+			t.Errorf("%s: unsent: %t, %v", name, isUnsent, err)
 		}
 	}
 }

@@ -46,14 +46,18 @@ var (
 // errTimeout is the cause of a context whose attempt took too long.
 var errTimeout = errors.New("attempt timeout")
 
-// TimeoutError is the error of an attempt that took too long.
-type TimeoutError struct{ SetBy string } // of [Whole]
-
-func (e *TimeoutError) Error() string {
-	return "no complete response within the attempt timeout: " + context.DeadlineExceeded.Error()
+// TimeoutError is the error of an attempt that took too long. It matches context.DeadlineExceeded.
+type TimeoutError struct {
+	Timeout time.Duration // of [Whole]
+	SetBy   string        // of [Whole]
+	Err     error         // of the next RoundTripper
 }
 
-func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("no complete response within the %v of %s", e.Timeout, e.SetBy)
+}
+
+func (e *TimeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.Err} }
 
 // DefaultMaxBytes limits the body of a response unless the caller sets another limit.
 const DefaultMaxBytes = 8 << 20
@@ -87,8 +91,8 @@ func (w Whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		return resp, nil
 	}
-	if errors.Is(context.Cause(ctx), errTimeout) {
-		err = &TimeoutError{SetBy: w.SetBy}
+	if errors.Is(context.Cause(ctx), errTimeout) && !isPermanent(err) { // which the timeout does not cause
+		err = &TimeoutError{w.Timeout, w.SetBy, err}
 	}
 	if ended := req.Context().Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w: %w", ended, err)

@@ -121,13 +121,16 @@ func TestBodyOrResponseThatIsNilDoesNotPanic(t *testing.T) {
 // Not every RoundTripper returns the error of the context.
 func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 	for name, test := range map[string]struct {
-		limit, end time.Duration
-		is, isNot  error
+		limit, end  time.Duration
+		fails       error
+		is, isNot   error
+		isTimeLimit bool
 	}{
-		"the time limit": {time.Second, time.Minute, context.DeadlineExceeded, context.Canceled},
-		"the context":    {time.Minute, time.Second, context.Canceled, context.DeadlineExceeded},
-		"neither":        {time.Minute, time.Hour, errReset, context.Canceled},
-		"an awaited end": {time.Minute, time.Second, context.Canceled, context.DeadlineExceeded},
+		"the time limit":   {time.Second, time.Minute, errReset, context.DeadlineExceeded, context.Canceled, true},
+		"another, by then": {time.Second, time.Minute, tooLarge(1), ErrTooLarge, context.DeadlineExceeded, false},
+		"the context":      {time.Minute, time.Second, errReset, context.Canceled, context.DeadlineExceeded, false},
+		"neither":          {time.Minute, time.Hour, errReset, errReset, context.Canceled, false},
+		"an awaited end":   {time.Minute, time.Second, errReset, context.Canceled, context.DeadlineExceeded, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -137,7 +140,7 @@ func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 				case <-req.Context().Done():
 				case <-time.After(30 * time.Second):
 				}
-				return nil, errReset
+				return nil, test.fails
 			})
 			if name == "an awaited end" {
 				ctx = Await(ctx)
@@ -149,7 +152,7 @@ func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 				t.Errorf("it was interrupted after %v", time.Since(began))
 			}
 			timeout, isTimeout := errors.AsType[*TimeoutError](err)
-			if !errors.Is(err, test.is) || errors.Is(err, test.isNot) || isTimeout != (test.limit == time.Second) || isTimeout && timeout.SetBy != "test" {
+			if !errors.Is(err, test.is) || errors.Is(err, test.isNot) || isTimeout != test.isTimeLimit || isTimeout && timeout.SetBy != "test" {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
