@@ -18,7 +18,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -530,41 +529,6 @@ func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The wait ends with the context, and is logged after five seconds and once a minute, for all
-// pages together; then that it is over.
-func TestALongWaitIsLoggedOnceAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		accept := time.Now().Add(10 * time.Minute)
-		respond := func(req *http.Request) (*http.Response, error) {
-			if time.Now().Before(accept) {
-				return httpmock.NewStringResponse(http.StatusTooManyRequests, ""), nil
-			}
-			return httpmock.NewStringResponse(http.StatusOK, "[]"), nil
-		}
-		c := double.Client(t, respond, horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-		request := func(ctx context.Context, want error) {
-			var pages sync.WaitGroup
-			for range 10 {
-				pages.Go(func() {
-					if _, err := c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1); !errors.Is(err, want) {
-						t.Error(err)
-					}
-				})
-			}
-			pages.Wait()
-		}
-		request(double.Within(t, 3*time.Minute), context.DeadlineExceeded)
-		if n := strings.Count(log.String(), "level=WARN"); n < 3 || n > 4 || strings.Contains(log.String(), "level=INFO") {
-			t.Errorf("%d lines in three minutes:\n%s", n, log.String())
-		}
-		request(t.Context(), nil)
-		if n := strings.Count(log.String(), "level=INFO"); n != 1 || time.Since(accept) > time.Minute {
-			t.Errorf("accepted %v late:\n%s", time.Since(accept), log.String())
-		}
-	})
 }
 
 // A line says how long the call has waited, or there is no line because it was not sent again.

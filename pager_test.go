@@ -2,7 +2,6 @@ package horseracing_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,21 +161,6 @@ func listing(entries string) httpmock.Responder {
 		return httpmock.NewErrorResponder(err)
 	}
 	return double.Pages(len(all), func(i int) int64 { return starts[i].Start }, func(i int) string { return string(all[i]) })
-}
-
-// A page of entries without a start shows no older entry and does not say where the next page
-// begins: it is no end, even if it is short and a handler gets the errors of entries.
-func TestAPageWithoutAnyStartIsAnError(t *testing.T) {
-	pages := double.Bodies(
-		`[{"main_race_id":9,"start_time":9000},{"main_race_id":8,"start_time":8000}]`,
-		`[{"main_race_id":8,"start_time":8000},{"main_race_id":7,"start_time":null}]`,
-		`[{"main_race_id":7,"start_time":null}]`,
-	)
-	c := double.Client(t, pages, horseracing.WithSkipHandler(func(context.Context, error) {}))
-	races, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 100)
-	if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok || len(races) != 2 {
-		t.Errorf("%d races, %v", len(races), err)
-	}
 }
 
 // The service takes ten races and filters them afterwards: of 200 races sixty in the middle are

@@ -233,23 +233,25 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 	}
 }
 
-// It cannot be passed: nothing shows where the listing continues.
+// It cannot be passed, even if it is short: nothing shows where the listing continues.
 func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
-	h := dense(60)
-	h.damaged = map[int]string{}
-	for i := 15; i < 40; i++ {
-		h.damaged[i] = fmt.Sprintf(`{"main_race_id":%d}`, h.id(i))
-	}
-	p := h.client(t, horseracing.WithSkipHandler(func(context.Context, error) {})).Races.Results(horseracing.ResultsQuery{})
-	for _, want := range []int{15, 0, 0} {
-		races, err := p.Take(t.Context(), 60)
-		if len(races) != want || err == nil || !strings.Contains(err.Error(), "no entry of the page has a position") {
-			t.Errorf("%d races instead of %d, then %v", len(races), want, err)
+	for _, n := range []int{60, 18} {
+		h := dense(n)
+		h.damaged = map[int]string{}
+		for i := 15; i < min(n, 40); i++ {
+			h.damaged[i] = fmt.Sprintf(`{"main_race_id":%d}`, h.id(i))
 		}
-	}
-	h.damaged = nil
-	if rest, err := p.Take(t.Context(), 100); err != nil || len(rest) < 20 {
-		t.Errorf("once it can be read: %d races, %v", len(rest), err)
+		p := h.client(t, horseracing.WithSkipHandler(func(context.Context, error) {})).Races.Results(horseracing.ResultsQuery{})
+		for _, want := range []int{15, 0, 0} {
+			races, err := p.Take(t.Context(), 60)
+			if len(races) != want || err == nil || !strings.Contains(err.Error(), "no entry of the page has a position") {
+				t.Errorf("of %d: %d races instead of %d, then %v", n, len(races), want, err)
+			}
+		}
+		h.damaged = nil
+		if rest, err := p.Take(t.Context(), 100); err != nil || len(rest) < min(20, n-15) {
+			t.Errorf("of %d, once it can be read: %d races, %v", n, len(rest), err)
+		}
 	}
 }
 

@@ -154,24 +154,34 @@ func TestARegistrationThatWouldWaitTooLongForA503(t *testing.T) {
 	})
 }
 
-// TestALongWaitIsLoggedEachMinute of a day in which a route is refused.
+// TestALongWaitIsLoggedEachMinute of a day in which a route is refused, for all pages together; then
+// that it is over.
 func TestALongWaitIsLoggedEachMinute(t *testing.T) {
 	for _, header := range []string{"X-Nothing: 1", "Retry-After: 60", "Retry-After: 3600"} {
 		double.Run(t, header, func(t *testing.T) {
-			log := new(minutes)
-			c := double.Client(t, double.Respond(http.StatusTooManyRequests, "", header), horseracing.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
-			log.last = time.Now()
+			log, accept := &minutes{last: time.Now()}, time.Now().Add(25*time.Hour)
+			respond := func(req *http.Request) (*http.Response, error) {
+				if time.Now().Before(accept) {
+					return double.Respond(http.StatusTooManyRequests, "", header)(req)
+				}
+				return httpmock.NewStringResponse(http.StatusOK, "[]"), nil
+			}
+			c := double.Client(t, respond, horseracing.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 			crawls(t, []*horseracing.Client{c}, 24*time.Hour)
-			if t.Logf("%d lines, the longest gap %v", log.lines, log.gap); log.lines < 1400 || log.gap > 70*time.Second {
-				t.Error("that is not one a minute")
+			if t.Logf("%d lines, the longest gap %v", log.lines, log.gap); log.lines < 1400 || log.lines > 1441 || log.gap > 70*time.Second || log.over > 0 {
+				t.Errorf("that is not one a minute, or %d times it was over", log.over)
+			}
+			if _, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1); err != nil || log.over != 1 {
+				t.Errorf("it was over %d times, %v", log.over, err)
 			}
 		})
 	}
 }
 
-// minutes is a log, of which it counts the lines of long waits.
+// minutes is a log, of which it counts the lines of long waits, and those of their ends.
 type minutes struct {
 	lines int
+	over  int
 	last  time.Time
 	gap   time.Duration // the longest time without such a line
 }
@@ -180,6 +190,9 @@ func (m *minutes) Write(line []byte) (int, error) {
 	if strings.Contains(string(line), "waiting until") {
 		now := time.Now()
 		m.lines, m.gap, m.last = m.lines+1, max(m.gap, now.Sub(m.last)), now
+	}
+	if strings.Contains(string(line), "level=INFO") {
+		m.over++
 	}
 	return len(line), nil
 }
