@@ -221,7 +221,7 @@ func TestATierMayBeNamed(t *testing.T) {
 		{fake, "results -n 1 --tier omega", run(t, environment(fake), "results", "-n", "1")},
 		{fake, "results -n 1 --tier Beta", run(t, environment(fake), "results", "-n", "1", "--tier", "2")},
 		{fake, "results --tier Omgea", result{status: 2, stderr: "no tier is named Omgea, but there are 1 Alpha, 2 Beta, 3 Gamma, 4 Delta, 5 Omega"}},
-		{fake, "open --tier foo", result{status: 2, stderr: "no tier is named foo: the open races are of "}},
+		{fake, "open --tier foo", result{status: 2, stderr: "no tier is named foo, but there are 1 Alpha, 2 Beta, 3 Gamma, 4 Delta, 5 Omega"}},
 		{none, "open --tier foo", result{stderr: "no open race of tier foo\n"}},
 		{none, "open --tier foo --json", result{stderr: `{"level":"info","message":"no open race of tier foo"}`}},
 	} {

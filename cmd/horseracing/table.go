@@ -34,8 +34,8 @@ type layout[T any] struct {
 type sheet[T any] struct {
 	p *program
 	layout[T]
-	rows   [][]string
-	widths []int // of the columns, or nil before the first flush
+	rows   []table.Row // of strings
+	widths []int       // of the columns, or nil before the first flush
 }
 
 func newSheet[T any](p *program, l layout[T]) *sheet[T] { return &sheet[T]{p: p, layout: l} }
@@ -82,7 +82,7 @@ func (s *sheet[T]) add(line any, value *T) error {
 	if s.p.printsJSON() {
 		return s.p.printJSON(line)
 	}
-	var row []string
+	row := table.Row{}
 	for _, cell := range s.cells(value) {
 		row = append(row, redact.Visible(fmt.Sprint(cell)))
 	}
@@ -103,21 +103,12 @@ func (s *sheet[T]) flush() error {
 			titles = append(titles, c.title)
 			s.widths = append(s.widths, max(c.width, text.StringWidth(c.title)))
 			for _, row := range s.rows {
-				s.widths[i] = max(s.widths[i], min(text.StringWidth(row[i]), longest))
+				s.widths[i] = max(s.widths[i], min(text.StringWidth(row[i].(string)), longest))
 			}
 		}
 		w.AppendHeader(titles)
 	}
-	for _, row := range s.rows {
-		cells := table.Row{}
-		for i, cell := range row {
-			if !s.columns[i].isNumber {
-				cell = text.Snip(cell, s.widths[i], "…")
-			}
-			cells = append(cells, cell)
-		}
-		w.AppendRow(cells)
-	}
+	w.AppendRows(s.rows)
 	s.rows = nil
 	if lines := s.render(w); lines != "" {
 		_, err := io.WriteString(s.p.stdout, lines+"\n")
@@ -126,7 +117,10 @@ func (s *sheet[T]) flush() error {
 	return nil
 }
 
-// render aligns the rows.
+// cut shortens a cell.
+func cut(cell string, width int) string { return text.Snip(cell, width, "…") }
+
+// render aligns the rows, and cuts texts that are too long.
 func (s *sheet[T]) render(w table.Writer) string {
 	style := table.StyleDefault
 	style.Options, style.Format.Header = table.OptionsNoBordersAndSeparators, text.FormatDefault
@@ -139,6 +133,8 @@ func (s *sheet[T]) render(w table.Writer) string {
 		config := table.ColumnConfig{Number: i + 1, WidthMin: s.widths[i], Align: text.AlignLeft, AlignHeader: text.AlignLeft}
 		if c.isNumber {
 			config.Align, config.AlignHeader = text.AlignRight, text.AlignRight
+		} else {
+			config.WidthMax, config.WidthMaxEnforcer = s.widths[i], cut
 		}
 		configs = append(configs, config)
 	}

@@ -25,11 +25,11 @@ type tier struct {
 	Name horseracing.TierName `json:"name"`
 }
 
-// textOf returns the names of tiers, with the numbers that are known.
+// textOf returns the numbers and names of tiers.
 func textOf(tiers []tier) string {
 	var all []string
 	for _, t := range tiers {
-		all = append(all, strings.TrimPrefix(fmt.Sprintf("%d %s", t.ID, t.Name), "0 "))
+		all = append(all, fmt.Sprintf("%d %s", t.ID, t.Name))
 	}
 	return strings.Join(all, ", ")
 }
@@ -62,31 +62,39 @@ func findTiers(ctx context.Context, s *service) (found []tier, err error) {
 	return found, nil
 }
 
+// tierNamed returns the tier of a name: one that is known, or else one that has results, which all are known
+// from then on.
+func tierNamed(ctx context.Context, s *service, known *[]tier, name string) (tier, error) {
+	isNamed := func(t tier) bool { return strings.EqualFold(string(t.Name), name) }
+	if at := slices.IndexFunc(*known, isNamed); at >= 0 {
+		return (*known)[at], nil
+	}
+	found, err := findTiers(ctx, s)
+	if err != nil {
+		return tier{}, err
+	}
+	*known = append(*known, found...)
+	if at := slices.IndexFunc(found, isNamed); at >= 0 {
+		return found[at], nil
+	}
+	return tier{}, usageError(fmt.Sprintf("no tier is named %s, but there are %s", name, textOf(found)))
+}
+
 // tierNumbers returns the numbers of tiers that were given by number or by name.
 func tierNumbers(ctx context.Context, s *service, words []string) (ids []horseracing.TierID, err error) {
-	found := []tier{{horseracing.TierOmega, horseracing.TierNameOmega}} // that is documented
+	known := []tier{{horseracing.TierOmega, horseracing.TierNameOmega}} // that is documented
 	for _, word := range words {
 		id, isName := strconv.Atoi(word)
 		if isName != nil {
-			at := indexOfTier(found, word)
-			if at < 0 && len(found) == 1 {
-				if found, err = findTiers(ctx, s); err != nil {
-					return nil, err
-				}
-				at = indexOfTier(found, word)
+			t, err := tierNamed(ctx, s, &known, word)
+			if err != nil {
+				return nil, err
 			}
-			if at < 0 {
-				return nil, usageError(fmt.Sprintf("no tier is named %s, but there are %s", word, textOf(found)))
-			}
-			id = int(found[at].ID)
+			id = int(t.ID)
 		}
 		ids = append(ids, horseracing.TierID(id))
 	}
 	return ids, nil
-}
-
-func indexOfTier(tiers []tier, name string) int {
-	return slices.IndexFunc(tiers, func(t tier) bool { return strings.EqualFold(string(t.Name), name) })
 }
 
 // tiersFlag defines a flag that takes tiers by number or by name, separated by commas.
@@ -114,27 +122,17 @@ func wordsFlag(flags *pflag.FlagSet, words *[]string, about, want string, isAllo
 	})
 }
 
-// checkTierNames returns a mistake if no open race, and no other either, is of a tier that was named.
-// It says of which tiers no race is open.
+// checkTierNames says of which tiers no race is open. A name that no tier has is a mistake, unless there is no open race
+// either.
 func (p *program) checkTierNames(ctx context.Context, s *service, names []string, open []horseracing.Race) error {
-	var known []tier
-	for _, r := range open {
-		if r.Tier != "" && indexOfTier(known, string(r.Tier)) < 0 {
-			known = append(known, tier{Name: r.Tier})
-		}
-	}
+	known := []tier{{Name: horseracing.TierNameOmega}, {Name: horseracing.TierNameBeta}} // that are documented
 	for _, name := range names {
-		if indexOfTier(known, name) >= 0 {
+		if slices.ContainsFunc(open, func(r horseracing.Race) bool { return strings.EqualFold(name, string(r.Tier)) }) {
 			continue
 		}
-		others := []tier{{Name: horseracing.TierNameOmega}, {Name: horseracing.TierNameBeta}} // that are documented
-		if len(known) > 0 && indexOfTier(others, name) < 0 {
-			var err error
-			if others, err = findTiers(ctx, s); err != nil {
+		if len(open) > 0 {
+			if _, err := tierNamed(ctx, s, &known, name); err != nil {
 				return err
-			}
-			if indexOfTier(others, name) < 0 {
-				return usageError(fmt.Sprintf("no tier is named %s: the open races are of %s", name, textOf(known)))
 			}
 		}
 		p.say("no open race of tier " + name)
