@@ -12,7 +12,7 @@
 // other races, and [Ledger.Decide] records what a person found out in the game. Hours may pass until
 // a race lists its horses, so choose budgets that leave room for the fees of a few such
 // registrations. A lock file beside the ledger says how many bytes were written, so that a ledger
-// which was emptied, replaced or lost is an error and not a new beginning.
+// which was emptied, replaced by a shorter file or lost is an error and not a new beginning.
 //
 // The author of another SDK could take this package over, because it needs little of its client: a
 // hook that is called just before a request leaves ([horseracing.OnSend]), errors that say whether

@@ -13,13 +13,12 @@ const Repeated = "X-Repeated"
 
 // Gateway is a proxy as there are some. It sends each registration twice, and responds as the
 // service responds to the second one, unless that is refused for another reason than that the horse
-// is registered already. What is read it caches for a minute, by URL. It heeds a request that wants
+// is registered already. What is read it caches for a minute, by path. It heeds a request that wants
 // nothing from caches.
 type Gateway struct {
 	Next http.RoundTripper
 
-	mu     sync.Mutex
-	cached map[string]page
+	cached sync.Map // of a page for each path
 }
 
 type page struct {
@@ -33,10 +32,8 @@ func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPost {
 		return g.repeat(req)
 	}
-	g.mu.Lock()
-	at, ok := g.cached[req.URL.Path]
-	g.mu.Unlock()
-	if ok && time.Now().Before(at.expires) && req.Header.Get("Cache-Control") != "no-cache" {
+	cached, _ := g.cached.Load(req.URL.Path)
+	if at, ok := cached.(page); ok && time.Now().Before(at.expires) && req.Header.Get("Cache-Control") != "no-cache" {
 		at.Body = io.NopCloser(bytes.NewReader(at.body))
 		return &at.Response, nil
 	}
@@ -49,12 +46,7 @@ func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.cached == nil {
-		g.cached = map[string]page{}
-	}
-	g.cached[req.URL.Path] = page{*resp, body, time.Now().Add(time.Minute)}
+	g.cached.Store(req.URL.Path, page{*resp, body, time.Now().Add(time.Minute)})
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
