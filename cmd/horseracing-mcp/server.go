@@ -139,7 +139,7 @@ func inputOf[In any]() *jsonschema.Schema {
 // noteTime is a wrapper of the client's transport that notes the time of the service, by the
 // Date of the last response.
 func (s *server) noteTime(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return connection.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if err == nil {
 			if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
@@ -149,10 +149,6 @@ func (s *server) noteTime(next http.RoundTripper) http.RoundTripper {
 		return response, err
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func (s *server) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 

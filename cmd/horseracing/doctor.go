@@ -13,19 +13,16 @@ import (
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	var config doctor.Config
 	var markdown bool
 	c := p.command("doctor", "Test how the service behaves, with reads only", cobra.NoArgs, func(c *cobra.Command, args []string) error {
 		if markdown && p.asJSON {
 			return usageError("--markdown and --json exclude each other")
 		}
 		began := time.Now()
-		config.Progress = func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) }
 		p.rate = cmp.Or(p.rate, 2)
-		d := doctor.New(&config)
+		d := doctor.New(func(topic string) { p.reportProgress("%v  %s", time.Since(began).Round(time.Second), topic) })
 		return p.withService(c, args, func(ctx context.Context, s *service, _ []string) error {
-			config.APIKey, config.UserKey = s.APIKey, s.UserKey
-			report, err := d.Examine(ctx, s.Client)
+			report, err := d.Examine(ctx, s)
 			if report == nil {
 				return err
 			}

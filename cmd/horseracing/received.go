@@ -11,31 +11,27 @@ import (
 	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
-// receiver is part of the client's transport. It keeps the body of the last response. That of
-// CaptureResponse has its keys replaced in numbers too, after which it may not be JSON.
-type receiver struct {
-	next http.RoundTripper
-	last atomic.Pointer[bytes.Buffer]
-}
+// receiver keeps the body of the last response. That of CaptureResponse has its keys replaced in numbers too, after
+// which it may not be JSON.
+type receiver struct{ last atomic.Pointer[bytes.Buffer] }
 
+// wrap is a wrapper of the client's transport.
 func (r *receiver) wrap(next http.RoundTripper) http.RoundTripper {
-	r.next = next
-	return r
-}
-
-func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.next.RoundTrip(req)
-	if err == nil {
-		body := new(bytes.Buffer)
-		r.last.Store(body)
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.TeeReader(resp.Body, body), resp.Body}
-	}
-	return resp, err
+	return connection.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(req)
+		if err == nil {
+			body := new(bytes.Buffer)
+			r.last.Store(body)
+			resp.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.TeeReader(resp.Body, body), resp.Body}
+		}
+		return resp, err
+	})
 }
 
 // body returns the body of the last response, once its call has returned.

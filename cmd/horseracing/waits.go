@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
 // waits reports that the service is waited for: every five seconds if somebody may read it, or
@@ -17,8 +18,7 @@ import (
 // which says that an attempt has no response yet.
 type waits struct {
 	slog.Handler
-	next http.RoundTripper
-	p    *program
+	p *program
 
 	mu        sync.Mutex
 	began     time.Time // when the wait began, zero if nothing is waited for
@@ -34,7 +34,7 @@ func (p *program) reporting() []horseracing.Option {
 	w := &waits{Handler: slog.DiscardHandler, p: p}
 	return []horseracing.Option{
 		horseracing.WithLogger(slog.New(w)),
-		horseracing.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper { w.next = next; return w }),
+		horseracing.WithTransportWrapper(w.wrap),
 	}
 }
 
@@ -54,12 +54,14 @@ func (w *waits) report(since, until time.Time, reason string) {
 	}
 }
 
-// RoundTrip makes an attempt, whose context ends once the response was read.
-func (w *waits) RoundTrip(req *http.Request) (*http.Response, error) {
-	started := time.Now()
-	timer := time.AfterFunc(often, func() { w.report(started, time.Now(), "it has not responded yet") })
-	context.AfterFunc(req.Context(), func() { timer.Stop() })
-	return w.next.RoundTrip(req)
+// wrap is a wrapper of the client's transport. The context of an attempt ends once the response was read.
+func (w *waits) wrap(next http.RoundTripper) http.RoundTripper {
+	return connection.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		started := time.Now()
+		timer := time.AfterFunc(often, func() { w.report(started, time.Now(), "it has not responded yet") })
+		context.AfterFunc(req.Context(), func() { timer.Stop() })
+		return next.RoundTrip(req)
+	})
 }
 
 func (w *waits) Enabled(context.Context, slog.Level) bool { return true }

@@ -83,3 +83,9 @@ func ServiceTime(r *horseracing.Response) time.Time {
 	}
 	return time.Now()
 }
+
+// RoundTripper is a function as a transport.
+type RoundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f RoundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -13,35 +13,29 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
-
-// Config sets how much is examined.
-type Config struct {
-	Progress func(topic string)  // called before each check
-	APIKey   string              // kept out of the report, as the UserKey is
-	UserKey  horseracing.UserKey // whose horses to read, unless empty
-}
 
 // Doctor examines one service, once. It makes one request at a time.
 type Doctor struct {
-	config *Config
-	client *horseracing.Client
-	probe  *probe
-	report Report
-	drifts []horseracing.Drift
-	err    error // why the check that runs could not find out its thing
+	progress func(topic string) // called before each check
+	service  *connection.Service
+	probe    *probe
+	report   Report
+	drifts   []horseracing.Drift
+	err      error // why the check that runs could not find out its thing
 
 	opened, top []entry   // the open races; the newest page of finished ones
 	second      []entry   // the page before it, or empty if bodies of GET requests do not arrive
 	walked      [][]entry // the pages of one walk back
 }
 
-// New returns a Doctor.
-func New(config *Config) *Doctor {
-	return &Doctor{config: config, probe: &probe{failures: map[string]int{}}}
+// New returns a Doctor that calls progress before each check.
+func New(progress func(topic string)) *Doctor {
+	return &Doctor{progress: progress, probe: &probe{failures: map[string]int{}}}
 }
 
-// Options are those of the client that Examine is given, which may have others.
+// Options are those of the service that Examine is given, which may have others.
 func (d *Doctor) Options() []horseracing.Option {
 	return []horseracing.Option{
 		horseracing.WithRetry(horseracing.Retry{Max: 1, MinWait: 500 * time.Millisecond, MaxWait: 15 * time.Second}),
@@ -56,16 +50,16 @@ var ErrDown = errors.New("most requests failed: the service, or something on the
 
 // Examine makes the checks until the context ends. The error is a reason to make none, without a report: the service is
 // not there, refuses the key, or fails on each route. With a report it is ErrDown.
-func (d *Doctor) Examine(ctx context.Context, client *horseracing.Client) (*Report, error) {
-	d.client = client
-	d.config.Progress("is it the service")
-	_, err := client.Missions.Catalogue(ctx)
+func (d *Doctor) Examine(ctx context.Context, service *connection.Service) (*Report, error) {
+	d.service = service
+	d.progress("is it the service")
+	_, err := service.Missions.Catalogue(ctx)
 	_, isTransport := errors.AsType[*horseracing.TransportError](err)
 	if err != nil && (isTransport || !isUnread(err) || !d.responds(ctx, openPath) && !d.responds(ctx, resultsPath)) {
 		return nil, err
 	}
 	for _, c := range d.checks() {
-		d.config.Progress(c.topic)
+		d.progress(c.topic)
 		d.err = nil
 		f := finding{Section: c.section, Topic: c.topic, Row: c.row, Mark: skipped, Text: "not examined: what it needs could not be read"}
 		if c.needs() && !d.probe.isDown() {
@@ -113,7 +107,7 @@ func (d *Doctor) get(ctx context.Context, path string, body any) (status int, te
 		d.fail(ErrDown)
 		return 0, nil
 	}
-	err := d.client.Do(ctx, http.MethodGet, path, body, &raw, horseracing.CaptureResponse(&captured))
+	err := d.service.Do(ctx, http.MethodGet, path, body, &raw, horseracing.CaptureResponse(&captured))
 	switch {
 	case captured.StatusCode == 0:
 		d.fail(err)
@@ -150,17 +144,11 @@ const (
 	openPath    = "/api/v1/races/open"
 )
 
-// probe is the transport below the client. It counts.
+// probe counts, below the client.
 type probe struct {
-	next     http.RoundTripper
 	requests int
 	failures map[string]int // by status
 	date     time.Time      // of the newest response
-}
-
-func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
-	p.next = next
-	return p
 }
 
 // isDown reports whether most of several requests failed.
@@ -172,18 +160,20 @@ func (p *probe) isDown() bool {
 	return p.requests >= 10 && 2*failed > p.requests
 }
 
-func (p *probe) RoundTrip(req *http.Request) (*http.Response, error) {
-	p.requests++
-	resp, err := p.next.RoundTrip(req)
-	if err != nil {
-		if req.Context().Err() == nil {
-			p.failures["no response"]++
+func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
+	return connection.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		p.requests++
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			if req.Context().Err() == nil {
+				p.failures["no response"]++
+			}
+			return resp, err
 		}
-		return resp, err
-	}
-	p.date, _ = http.ParseTime(resp.Header.Get("Date"))
-	if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests { // other refusals are findings
-		p.failures[fmt.Sprint(resp.StatusCode)]++
-	}
-	return resp, nil
+		p.date, _ = http.ParseTime(resp.Header.Get("Date"))
+		if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests { // other refusals are findings
+			p.failures[fmt.Sprint(resp.StatusCode)]++
+		}
+		return resp, nil
+	})
 }

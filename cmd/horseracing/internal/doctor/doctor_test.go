@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
@@ -29,8 +30,8 @@ func examine(t *testing.T, readings horseracingtest.Readings, faults []horseraci
 		f.Times = cmp.Or(f.Times, -1)
 		fake.Inject(f)
 	}
-	d := New(&Config{Progress: func(string) {}})
-	report, err := d.Examine(t.Context(), fake.Client(d.Options()...))
+	d := New(func(string) {})
+	report, err := d.Examine(t.Context(), &connection.Service{Client: fake.Client(d.Options()...)})
 	if err != nil && !errors.Is(err, ErrDown) {
 		t.Fatal(err)
 	}

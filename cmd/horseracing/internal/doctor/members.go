@@ -19,7 +19,7 @@ type operation struct {
 
 // operations are those that read, as far as ids for them were read.
 func (d *Doctor) operations(ctx context.Context) []operation {
-	c := d.client
+	c := d.service.Client
 	all := []operation{
 		{horseracing.Race{}, func(o horseracing.CallOption) error { _, err := c.Races.Open(ctx, o); return err }},
 		{horseracing.Tournament{}, func(o horseracing.CallOption) error { _, err := c.Tournaments.Open(ctx, o); return err }},
@@ -34,7 +34,7 @@ func (d *Doctor) operations(ctx context.Context) []operation {
 			return err
 		}},
 	}
-	if owner := d.config.UserKey; owner != "" {
+	if owner := d.service.UserKey; owner != "" {
 		all = append(all, operation{horseracing.Horse{}, func(o horseracing.CallOption) error { _, err := c.Horses.Owned(ctx, owner, o); return err }})
 	}
 	for _, race := range d.top[:min(1, len(d.top))] {

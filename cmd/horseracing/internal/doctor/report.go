@@ -66,7 +66,7 @@ func oddIf(isOdd bool, format string, args ...any) (mark, string) {
 // finish adds what is not a finding, and removes the keys: a service that puts a key into a
 // value must not get it into a report.
 func (r *Report) finish(d *Doctor, isInterrupted bool) {
-	if service, err := url.Parse(d.client.BaseURL()); err == nil { // a client has one that can be read
+	if service, err := url.Parse(d.service.BaseURL()); err == nil { // a client has one that can be read
 		r.Service = service.Scheme + "://" + service.Host
 	}
 	r.At, r.SDK, r.Go, r.System = time.Now().UTC().Truncate(time.Second), horseracing.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
@@ -74,7 +74,7 @@ func (r *Report) finish(d *Doctor, isInterrupted bool) {
 	for _, n := range r.Failures {
 		r.Failed += n
 	}
-	keys := redact.New(d.config.APIKey, string(d.config.UserKey))
+	keys := redact.New(d.service.APIKey, string(d.service.UserKey))
 	for i := range r.Findings {
 		r.Findings[i].Text = keys.Visible(r.Findings[i].Text)
 	}
