@@ -133,7 +133,7 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 // many entries have the same start time, a [*TieOverflowError] is yielded. With
 // [WithSkipHandler] the handler gets both instead. An entry that can be read later, within
 // Lookback, is yielded then. The error of an entry without an id or a start time may be
-// yielded again after a resume, because such an entry has no position.
+// yielded again, because such an entry cannot be recognized reliably.
 //
 // A race that has participants and no FinalOrder is listed before its result is known. It is yielded
 // once it has a FinalOrder, or, as it is, once a race is listed that starts more than Lookback later.
@@ -374,16 +374,18 @@ func (p *poll[T]) skipGap(ctx context.Context, from, high int64) error {
 // start settles a listing at a follower's first poll: one lookback before the newest entry. In an
 // empty listing, everything that is listed later is new, whatever the clocks show.
 func (p *poll[T]) start(ctx context.Context) error {
-	f, w := p.follower, p.open(1)
+	f, w, failures := p.follower, p.open(1), p.follower.schedule.failures
 	err := p.read(ctx, w)
 	if err == nil && p.newest > 0 {
 		p.limit = follow.Bound
 		w = p.open(max(1, min(p.newest, p.began)-f.lookback))
 		err = p.read(ctx, w)
 	}
-	if err == nil {
-		slices.Reverse(w.fresh)
-		f.progress.Start(w.reached, w.fresh)
+	if err != nil {
+		f.schedule.failures = failures // pages that were read do not count: all of them are requested again
+		return err
 	}
-	return err
+	slices.Reverse(w.fresh)
+	f.progress.Start(w.reached, w.fresh)
+	return nil
 }

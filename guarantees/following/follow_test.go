@@ -35,6 +35,19 @@ func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
+// The first poll reads the newest page again each time, which does not end the backoff.
+func TestAFirstPollBacksOffWhileItsSecondPageFails(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		addRaces(fake, 1, 30, 5*time.Minute)
+		client, _ := damaged(fake, replaced(`(?s)"main_race_id":19,.*`, ``))
+		var f followed
+		f.run(t, client, horseracing.FollowQuery{}, 2*time.Hour)
+		if n := len(f.errors); n < 24 || n > 32 { // one each five minutes, and some before
+			t.Errorf("%d errors within two hours", n)
+		}
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
 // TestFollowWaitsOutARetryAfterOfUpToAnHour: a longer one is yielded at once.
 func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
 	for header, want := range map[string]time.Duration{"600": 10 * time.Minute, "3600": time.Hour, "9223372036": time.Hour} {

@@ -93,7 +93,7 @@ func (p *Progress[V]) Begin() (waited int) {
 func (p *Progress[V]) Add(batch []walk.Entry[V], newest int64) {
 	p.batch = batch
 	if p.ceiling == 0 {
-		p.ceiling = newest - p.lookback
+		p.ceiling = max(1, newest-p.lookback) // zero would be none; no entry starts before 1
 	}
 }
 

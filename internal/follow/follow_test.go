@@ -111,6 +111,19 @@ func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
 	}
 }
 
+// The newest entry counts in the first batch only, whatever it is: a later batch is not released by it.
+func TestProgressKeepsTheCeilingOfTheFirstBatch(t *testing.T) {
+	for _, newest := range []int64{0, 1, 59, 60, 61, 110} { // lookback is 60
+		w := newWorld(Position{1, map[string]int64{}}, 60, Bound)
+		w.progress.Begin()
+		w.progress.Add(nil, newest)
+		w.progress.Add([]race{at(110, true)}, 1000)
+		if r, ok := w.progress.Next(); ok || w.progress.Settled > max(1, newest-60) {
+			t.Errorf("newest %d: %+v was yielded, and %d is settled", newest, r, w.progress.Settled)
+		}
+	}
+}
+
 // What the first poll lists is old, also if it can be read later, but not what lacks its result.
 func TestProgressStartsAfterWhatIsListed(t *testing.T) {
 	w, unreadable := newWorld(Position{0, map[string]int64{}}, 60, Bound), at(60, false)
