@@ -410,8 +410,8 @@ func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if !follower.Cursor().IsZero() {
-		t.Error("a Follower that nobody made has a position")
+	if !follower.Cursor().IsZero() || !pager.Cursor().IsZero() {
+		t.Error("a Follower or a Pager that nobody made has a position")
 	}
 }
 

@@ -172,7 +172,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 // Cursor returns the position after the last entry yielded, with the tier and the
 // Since of the query. If the query is invalid, it returns the query's Resume.
 func (p *Pager[T]) Cursor() Cursor {
-	if p.invalid != nil {
+	if p.invalid != nil || p.listing.backend == nil {
 		return p.resume
 	}
 	return newCursor(p.listing.kind, p.listing.tier, pagerState{p.since, p.position})
