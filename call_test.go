@@ -508,9 +508,7 @@ func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 		"a body that drips": {horseracingtest.Fault{Times: -1, Drip: time.Second}, time.Minute, 10 * time.Second},
 		"a 500 that drips":  {horseracingtest.Fault{Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)}, 10 * time.Second, time.Minute},
 	} {
-		double.Run(t, name, func(t *testing.T) {
-			server := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
-			defer server.Close()
+		double.RunBubble(t, name, func(t *testing.T, server *horseracingtest.Server) {
 			server.Inject(test.fault)
 			own := *server.HTTPClient()
 			own.Timeout = test.own

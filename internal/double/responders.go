@@ -102,7 +102,8 @@ func Noting(sent *[]Sent, respond httpmock.Responder) httpmock.Responder {
 }
 
 // Pages responds to page requests for a listing of n entries, newest first: with those
-// that start before start_time_from, or after the offset; at most ten.
+// that start before start_time_from, or after the offset; at most ten. An entry that is empty is
+// left out of its page, as by a service that filters afterwards.
 func Pages(n int, start func(i int) int64, entry func(i int) string) httpmock.Responder {
 	return func(req *http.Request) (*http.Response, error) {
 		var query struct {
@@ -118,7 +119,9 @@ func Pages(n int, start func(i int) int64, entry func(i int) string) httpmock.Re
 		}
 		var page []string
 		for i := first; i < min(first+10, n); i++ {
-			page = append(page, entry(i))
+			if text := entry(i); text != "" {
+				page = append(page, text)
+			}
 		}
 		return Respond(http.StatusOK, List(page...))(req)
 	}
