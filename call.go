@@ -40,7 +40,8 @@ type backend struct {
 	longWaitLogged atomic.Int64 // when a long wait was logged, unless a request was accepted since
 }
 
-// decoder reads a successful response. It is called again if another attempt has followed.
+// decoder reads a successful response. If that cannot be used and another attempt follows, it reads
+// the response of that one, and forgets the first.
 type decoder interface {
 	decode(*response) error
 }
@@ -96,7 +97,7 @@ type exchange struct {
 	config  callConfig
 	ctx     context.Context
 	into    decoder // may be nil
-	http    http.Client
+	client  http.Client
 	loop    retryablehttp.Client
 
 	// Changes with each attempt:
@@ -113,9 +114,9 @@ type exchange struct {
 func (x *exchange) run() {
 	op, retry := &x.request.op, x.config.retry
 	x.waiter.Kind = pace.Kind{Route: cmp.Or(op.paceRoute, op.route), Priority: x.request.priority, Patient: op.isPage, MaxWait: retry.MaxWait}
-	x.http = http.Client{Transport: x, Jar: x.backend.jar, CheckRedirect: refuseRedirect}
+	x.client = http.Client{Transport: x, Jar: x.backend.jar, CheckRedirect: refuseRedirect}
 	x.loop = retryablehttp.Client{
-		HTTPClient: &x.http, RetryMax: retry.Max, RetryWaitMin: retry.MinWait, RetryWaitMax: retry.MaxWait,
+		HTTPClient: &x.client, RetryMax: retry.Max, RetryWaitMin: retry.MinWait, RetryWaitMax: retry.MaxWait,
 		CheckRetry: x.check, Backoff: x.backoff, PrepareRetry: x.prepare, ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	if op.isPage && retry.Max > 0 {
@@ -296,8 +297,8 @@ func conclude(r *response, stopped error) (err error) {
 
 // logLongWait logs a long wait, at most once a minute for all requests that wait.
 func (x *exchange) logLongWait() {
-	now, last := time.Now().UnixNano(), x.backend.longWaitLogged.Load()
-	if now-last >= int64(time.Minute) && x.backend.longWaitLogged.CompareAndSwap(last, now) {
+	now, logged := time.Now().UnixNano(), x.backend.longWaitLogged.Load()
+	if now-logged >= int64(time.Minute) && x.backend.longWaitLogged.CompareAndSwap(logged, now) {
 		x.log(slog.LevelWarn, "waiting until the service accepts requests")
 	}
 }

@@ -218,7 +218,8 @@ func isSkip(err error) bool {
 // context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
 // context.DeadlineExceeded. If an attempt exceeded [WithAttemptTimeout], the error matches
 // context.DeadlineExceeded, too. If the context was done while the call waited for a retry,
-// errors.As also finds the error of the last attempt: an [*APIError] if it had an error status.
+// errors.As also finds the error of the last attempt: an [*APIError] if it had an error status. If
+// the outcome is unknown, the text alone names an earlier status.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
@@ -251,15 +252,15 @@ func (e *TransportError) Unwrap() error { return e.Err }
 // stoppedAfter is why a call ended after a response with an error status, before or during the next
 // attempt. errors.Is and errors.As find both.
 type stoppedAfter struct {
-	reason error
-	last   *APIError
+	reason  error
+	earlier *APIError
 }
 
 func (e *stoppedAfter) Error() string {
-	return fmt.Sprintf("%v after status %d", e.reason, e.last.StatusCode)
+	return fmt.Sprintf("%v after status %d", e.reason, e.earlier.StatusCode)
 }
 
-func (e *stoppedAfter) Unwrap() []error { return []error{e.reason, e.last} }
+func (e *stoppedAfter) Unwrap() []error { return []error{e.reason, e.earlier} }
 
 // TieOverflowError reports that all entries of a page have the same start time, so
 // there may be more of them than the listing can return. All that it returned have been

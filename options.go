@@ -92,7 +92,8 @@ func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option
 }
 
 // WithRetry sets how reads are retried; see [Retry]. Zero fields use their defaults;
-// Retry{Max: -1} turns retries off. [CallRetry] sets it for one call.
+// Retry{Max: -1} turns retries off, though not the wait for a turn before the first attempt; see
+// [Retry]. [CallRetry] sets it for one call.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
 		problem := r.problem()
@@ -319,7 +320,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
 // is an HTML page, is empty although JSON is documented, or ends early.
 //
-// The context ends whatever a call waits for. Besides, each wait ends as follows:
+// The context ends whatever a call waits for (except [OnSend], and a response that package ledger
+// awaits). Besides, each wait ends as follows:
 //
 //	the call's turn, which comes after other requests,   after MaxWait, for all turns of the
 //	a Retry-After and an announced limit                 call together; for a page never
@@ -331,8 +333,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // After a refusal there is no backoff: the next attempt waits for its turn.
 //
 // Max limits how many attempts follow the first one. For a page, which is a request of a [Pager] or
-// [Follower], only failures count. Refusals do not, unless Max is negative: then the first one
-// ends the call.
+// [Follower], only failures count. A negative Max ends the call at the first refusal or failure; the
+// next request of a refused route waits for its turn all the same.
 //
 // If a turn does not come in time, or would not because a Retry-After lasts longer than MaxWait, the
 // error is an [*APIError] that says why, and its RetryAfter is what is left of that wait. A page

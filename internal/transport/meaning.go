@@ -25,14 +25,15 @@ const (
 )
 
 // Classify returns what an attempt means, and whether its request may be sent again. A write may be
-// only if the attempt had no effect. With both a response and an error, the response was received
+// only if the attempt had no effect; a read is a GET. With both a response and an error, the response was received
 // and cannot be used.
 func Classify(method string, resp *http.Response, err error) (meaning Meaning, mayRepeat bool) {
+	isRead := method == http.MethodGet
 	switch _, isUnsent := errors.AsType[*UnsentError](err); {
 	case err != nil && isPermanent(err):
 		return Permanent, false
 	case err != nil && (resp == nil || isDamaged(err)):
-		return Transient, isRead(method) || isUnsent
+		return Transient, isRead || isUnsent
 	case err != nil || resp == nil:
 		return Conclusive, false
 	}
@@ -40,9 +41,9 @@ func Classify(method string, resp *http.Response, err error) (meaning Meaning, m
 	case status == http.StatusTooManyRequests:
 		return Refused, true
 	case (status == http.StatusForbidden || status == http.StatusServiceUnavailable) && RetryAfter(resp.Header) > 0:
-		return Refused, isRead(method)
+		return Refused, isRead
 	case IsTransient(status):
-		return Transient, isRead(method)
+		return Transient, isRead
 	}
 	return Conclusive, false
 }
@@ -81,7 +82,7 @@ const statusClientClosed = 499
 func MayHaveTakenEffect(method string, status int, err error) bool {
 	_, isUnsent := errors.AsType[*UnsentError](err)
 	isRejected := status >= 400 && status <= 499 && status != http.StatusRequestTimeout && status != statusClientClosed
-	return !isRead(method) && !isUnsent && !isRejected
+	return method != http.MethodGet && !isUnsent && !isRejected
 }
 
 // Report returns what the pace is to learn from an attempt: how it went, and for how long its
@@ -102,13 +103,12 @@ func Report(method string, resp *http.Response, err error) (pace.Outcome, pace.H
 	return outcome, hold(resp.Header, outcome == pace.Refused || outcome == pace.Unavailable)
 }
 
-// maxHold is the longest time that a response holds its route, so that a service which names
-// a wrong time is requested once an hour.
+// maxHold is the longest time that a response holds its route. A service may name a wrong time, so a
+// request is sent at least once an hour.
 const maxHold = time.Hour
 
-// hold returns for how long a response wants no request of its route: by its
-// Retry-After if it is a refusal, and by an announced limit that is used up. If both say
-// something, the shorter counts. A walk leaves a twelfth of an announced limit to others.
+// hold returns for how long no request of the route may follow a response: until the Retry-After of a
+// refusal has passed, and while an announced limit is used up. If both are present, the shorter counts. A walk leaves a twelfth of an announced limit to others.
 func hold(header http.Header, isRefusal bool) pace.Hold {
 	var named time.Duration
 	if isRefusal {

@@ -14,13 +14,11 @@ type Once struct{ Next http.RoundTripper }
 
 // RoundTrip sends a request. Reads pass.
 func (o Once) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !isRead(req.Method) {
+	if req.Method != http.MethodGet {
 		req = req.WithContext(context.WithValue(req.Context(), sentKey{}, new(atomic.Bool)))
 	}
 	return o.Next.RoundTrip(req)
 }
-
-func isRead(method string) bool { return method == http.MethodGet || method == "" }
 
 // sentKey is the key of a write's context for the *atomic.Bool that says whether [Wire] has sent it.
 type sentKey struct{}
@@ -75,11 +73,11 @@ func (w *Wire) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request. One attempt of a write is sent once, whatever a wrapper does. If it did
-// not leave, the error is an [*UnsentError]. The error of one that is stopped here is none, because
-// the wrapper may have sent another.
+// RoundTrip sends a request. One attempt of a write is sent once, whatever a wrapper does. If it
+// certainly did not leave, the error is an [*UnsentError]. A write that is stopped because of its wrapper
+// has another error, since the wrapper may have sent it before.
 func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	if isRead(req.Method) {
+	if req.Method == http.MethodGet {
 		return w.reads.RoundTrip(req)
 	}
 	if problem := mayWrite(req); problem != "" {

@@ -6,14 +6,9 @@
 //	whole.go    a RoundTripper that returns a complete response or an error
 //	once.go     a RoundTripper that sends a write once, and the connections of reads and writes
 //
-// An attempt passes the following one after the other. The context ends each wait; besides, it ends so:
-//
-//	the turn    package pace: after MaxWait, for all turns of a call together; for a page never
-//	a permit    package pace: never; it does not count for MaxWait
-//	Once        does not wait
-//	Whole       after its Timeout, from connecting to the last byte of the body
-//	Wire        with the Timeout of Whole
-//	Backoff     after at most the longest wait that it is given; there is none after a refusal
+// The table at Retry, in the package horseracing, says what ends each wait of a call. Of the links here,
+// Once does not wait, Whole ends what Wire waits for after its Timeout, and a Backoff ends after at most
+// the longest wait that it is given. Turns and permits are in package pace.
 package transport
 
 import (
@@ -24,9 +19,9 @@ import (
 	"time"
 )
 
-// Backoff is a retryablehttp.Backoff. It returns a random wait of at most least * 2^retries, and never
-// more than most. If a Retry-After demands a longer wait, it returns that, and a random time beyond it,
-// so that clients that failed together do not come back together, or most if that is shorter.
+// Backoff returns how long to wait before a retry: a random time of at most least * 2^retries. A
+// Retry-After raises the wait to at least what it demands, plus jitter, so that clients that failed
+// together do not come back together. No wait exceeds most.
 func Backoff(least, most time.Duration, retries int, resp *http.Response) time.Duration {
 	demanded := time.Duration(0)
 	if resp != nil {
