@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,25 +15,10 @@ import (
 //go:embed help
 var help embed.FS
 
-// groups are the commands under their titles.
-var groups = []struct{ title, names string }{
-	{"Read the service:", "open results race horse owned breeding tournaments tiers catalogue missions watch"},
-	{"Register horses:", "register ledger"},
-	{"Examine and try:", "call doctor fake"},
-}
-
-// arrange groups the commands, wraps the help of their flags, and completes what has few values.
+// arrange wraps the help of the flags, and completes what has few values.
 func (p *program) arrange(root *cobra.Command) {
 	root.SetHelpCommand(p.helpCommand(root))
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", p.width)))
-	for _, group := range groups {
-		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
-		for _, c := range root.Commands() {
-			if slices.Contains(strings.Fields(group.names), c.Name()) {
-				c.GroupID = group.title
-			}
-		}
-	}
 	for _, c := range root.Commands() {
 		if len(c.ValidArgs) == 0 && c.Name() != "ledger" { // whose argument is a file
 			c.ValidArgsFunction = cobra.NoFileCompletions

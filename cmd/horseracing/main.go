@@ -72,10 +72,18 @@ func (p *program) rootCommand() *cobra.Command {
 	flags.BoolVarP(&p.verbose, "verbose", "v", false, "log every request to standard error")
 	root.MarkFlagsMutuallyExclusive("json", "table")
 	cobra.EnableCommandSorting = false
-	root.AddCommand(p.openCommand(), p.resultsCommand(), p.raceCommand(), p.horseCommand(), p.ownedCommand(), p.breedingCommand(),
-		p.tournamentsCommand(), p.tiersCommand(), p.catalogueCommand(), p.missionsCommand(), p.watchCommand(), p.registerCommand(),
-		p.ledgerCommand(), p.callCommand(), p.doctorCommand(), p.fakeCommand(), p.versionCommand(),
-		p.command("status", "The exit statuses", nil, nil), p.command("amounts", "The units of amounts", nil, nil))
+	add := func(group string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: group, Title: group})
+		for _, c := range commands {
+			c.GroupID = group
+		}
+		root.AddCommand(commands...)
+	}
+	add("Read the service:", p.openCommand(), p.resultsCommand(), p.raceCommand(), p.horseCommand(), p.ownedCommand(), p.breedingCommand(),
+		p.tournamentsCommand(), p.tiersCommand(), p.catalogueCommand(), p.missionsCommand(), p.watchCommand())
+	add("Register horses:", p.registerCommand(), p.ledgerCommand())
+	add("Examine and try:", p.callCommand(), p.doctorCommand(), p.fakeCommand())
+	root.AddCommand(p.versionCommand(), p.command("status", "The exit statuses", nil, nil), p.command("amounts", "The units of amounts", nil, nil))
 	p.arrange(root)
 	return root
 }

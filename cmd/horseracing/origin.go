@@ -68,14 +68,18 @@ func resolve(flag, path string) (string, error) {
 	return resolved, nil
 }
 
-// lockBeside locks path.lock, so that one process at a time writes the file at path.
-func lockBeside(path string) (*flock.Flock, error) {
-	lock := flock.New(path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR))
+// lockFile locks path.lock, so that one process at a time writes the file at path, and returns
+// the file to write, to which path may link.
+func lockFile(flag, path string) (resolved string, lock *flock.Flock, err error) {
+	if path, err = resolve(flag, path); err != nil {
+		return "", nil, err
+	}
+	lock = flock.New(path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR))
 	locked, err := lock.TryLock()
 	if err == nil && !locked {
 		err = fmt.Errorf("%s %w", path, errInUse)
 	}
-	return lock, lockError(path, err)
+	return path, lock, lockError(path, err)
 }
 
 // lockError says what to do if the file system has no locks, as package ledger does.

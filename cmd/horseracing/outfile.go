@@ -54,14 +54,11 @@ func raceOf(line []byte) (*horseracing.Race, bool) {
 // openOut opens or creates the file at path, and cuts off an incomplete last line. With an
 // error nothing is changed.
 func openOut(p *program, path string, from origin) (*outFile, error) {
-	path, err := resolve("-o", path)
+	path, lock, err := lockFile("-o", path)
 	if err != nil {
 		return nil, err
 	}
-	f := &outFile{origin: from, synced: time.Now()}
-	if f.lock, err = lockBeside(path); err != nil {
-		return nil, err
-	}
+	f := &outFile{lock: lock, origin: from, synced: time.Now()}
 	_, missing := os.Stat(path)
 	if f.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err == nil {
 		err = f.begin(p, missing == nil)

@@ -27,14 +27,11 @@ type position struct {
 
 // openPosition locks and reads the file at path, which may not exist yet.
 func openPosition(p *program, path string, from origin) (*position, error) {
-	path, err := resolve("--cursor", path)
+	path, lock, err := lockFile("--cursor", path)
 	if err != nil {
 		return nil, err
 	}
-	c := &position{origin: from, path: path}
-	if c.lock, err = lockBeside(path); err != nil {
-		return nil, err
-	}
+	c := &position{origin: from, path: path, lock: lock}
 	if err := c.read(p); err != nil {
 		c.close()
 		return nil, err
