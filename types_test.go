@@ -76,6 +76,9 @@ func TestTimestampReadsWholeMillisecondsAlone(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
+	if none := at(42); none.UnmarshalJSON([]byte("null")) != nil || !none.IsZero() {
+		t.Errorf("null: %v", none)
+	}
 	for _, text := range []string{
 		"", "1.5", "0x10", "1_0", "true", "[]", `"1767225600250"`, `"2026-01-01T00:00:00Z"`, `""`,
 		"900000000", "1767225600", "1767225600.0", "99999999999", // in seconds
