@@ -128,18 +128,22 @@ func TestZerosAndGarbageAfterACutLoseNoLine(t *testing.T) {
 
 func TestOpenCreatesALedgerThatOnlyTheUserCanReadAndNamesWhatItCannotOpen(t *testing.T) {
 	client, dir := newFake(t, 0).Client(), t.TempDir()
-	created, locked, gone, link := filepath.Join(dir, "new"), filepath.Join(dir, "locked"), filepath.Join(dir, "gone"), filepath.Join(dir, "link")
+	created, locked, guarded, gone, link := filepath.Join(dir, "new"), filepath.Join(dir, "locked"), filepath.Join(dir, "guarded"), filepath.Join(dir, "gone"), filepath.Join(dir, "link")
 	open(t, created, client)
 	if info, err := os.Stat(created); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 || info.Size() != 0 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := errors.Join(os.WriteFile(locked, nil, 0o600), os.Mkdir(locked+".lock", 0o700), os.WriteFile(gone+".lock", nil, 0o600), os.Symlink(filepath.Join(dir, "nothing"), link)); err != nil {
+	if err := errors.Join(os.WriteFile(locked, nil, 0o600), os.Mkdir(locked+".lock", 0o700), os.WriteFile(guarded, nil, 0o600), os.WriteFile(guarded+".lock", nil, 0o400), os.WriteFile(gone+".lock", nil, 0o600), os.Symlink(filepath.Join(dir, "nothing"), link)); err != nil {
 		t.Skip(err) // not everywhere allowed
 	}
-	for path, want := range map[string]string{
+	problems := map[string]string{
 		dir: "not a regular file", os.DevNull: "not a regular file", filepath.Join(dir, "no", "l"): "no such file", locked: locked + ".lock",
 		gone: "remove " + gone + ".lock to start an empty ledger", link: "no such file",
-	} {
+	}
+	if os.Geteuid() != 0 { // root may write to any file
+		problems[guarded] = guarded + ".lock"
+	}
+	for path, want := range problems {
 		if l, err := ledger.Open(path, client); l != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
