@@ -9,8 +9,9 @@
 //     for three fifths of the time since the refusal, give or take a tenth, but at least 20 ms
 //     and the interval of the rate, and at most 50 seconds. A probe without a response is given
 //     up after five seconds.
-//  3. The first backoff after thirty responses sets the rate to what was accepted per second since
-//     the last pause of five seconds, the backoffs included. From then on requests are sent
+//  3. The first backoff after thirty responses sets the rate to what was accepted per second, the
+//     backoffs included. Counting starts again after a pause of five seconds, and every five
+//     seconds while all is accepted. From then on requests are sent
 //     evenly. This first rate is a guess, so the rate doubles each time that thirty requests would
 //     take at it (slow start). The next refusal ends that, and cuts the rate twice.
 //  4. Each later backoff cuts the rate to 85 % (beta of RFC 9438), or to what was accepted of the

@@ -116,8 +116,8 @@ func (l *learner) send(now time.Time) {
 	interval := seconds(1 / l.perSecond(now))
 	if b := l.backoff; b != nil {
 		b.probe, b.until = now, later(b.until, now.Add(min(interval, patience))) // failed probes do not exceed the rate
-	} else if now.Sub(l.last) > patience { // after a pause
-		l.count = count{began: now}
+	} else if isFree := interval == 0 && l.inARow >= sample; now.Sub(l.last) > patience || isFree && now.Sub(l.began) > patience {
+		l.count = count{began: now} // after a pause, and so that a first rate is that of the last seconds
 	}
 	l.last, l.next = now, later(l.next, now.Add(-interval/50)).Add(interval) // a timer is always a little late
 }

@@ -189,13 +189,13 @@ func (p *Routes) isOwn(now time.Time, r *route) bool {
 // expired returns the error of w, which has waited for too long.
 func (p *Routes) expired(now time.Time, w *Waiter) *ExpiredError {
 	l, left, reason := &p.common, p.heldUntil(w).Sub(now), "the service refuses requests"
-	if r := w.route; r.backoff != nil {
+	if r := w.route; r.backoff != nil || l.backoff == nil && r.perSecond(now) < l.perSecond(now) {
 		l = &r.learner
 	}
 	if l.backoff == nil && left > 0 {
 		reason = "the limit that the service announces is used up"
 	} else if l.backoff == nil {
-		reason = fmt.Sprintf("%d requests wait, of which the service accepts %.2g a second", p.waiting, l.perSecond(now))
+		reason = fmt.Sprintf("%d requests wait, of which the service accepts %.3g a second", p.waiting, l.perSecond(now))
 	}
 	return &ExpiredError{reason, max(0, left), int(cmp.Or(l.refusal, Refused))}
 }

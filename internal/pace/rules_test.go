@@ -108,6 +108,21 @@ func TestRule3TheFirstRateIsWhatWasAccepted(t *testing.T) {
 }
 
 // TestRule3TheFirstRateDoubles in the time of thirty requests, until a refusal cuts it twice.
+// Slow polls of a route before a crawl do not count for the crawl's first rate.
+func TestRule3TheFirstRateIsThatOfTheLastSeconds(t *testing.T) {
+	for _, interval := range []time.Duration{time.Second, 4 * time.Second} {
+		c := newWorld(1).newCaller(&service{limit: newBucket(50, 50)})
+		c.every(interval, Poll, "page")
+		c.run(simStart.Add(time.Hour))
+		polled := c.accepted["page"]
+		c.walk("page", 4)
+		c.run(simStart.Add(time.Hour + time.Minute))
+		if got := c.accepted["page"] - polled; got < 2400 {
+			t.Errorf("polls each %v: %d requests in the first minute of the crawl, of 3,000", interval, got)
+		}
+	}
+}
+
 func TestRule3TheFirstRateDoubles(t *testing.T) {
 	l := &learner{random: func() float64 { return 0.5 }}
 	l.accepted, l.began = 60, simStart.Add(-10*time.Second)
@@ -326,6 +341,16 @@ func TestRule8ARouteThatIsAcceptedNinetyTimesInARow(t *testing.T) {
 // TestRule8RoutesShareALimit: routes behind a common limit use 84 % of it together, 5 % at most
 // are refused, and nobody waits long for a crawl: each of twenty registrations is sent
 // within two seconds.
+// The error of a call that waits too long names the rate of the route, if that is the limit.
+func TestRule8ALimitOfOneRouteIsNamedWithItsRate(t *testing.T) {
+	p := NewRoutes(func() float64 { return 0.5 })
+	w := join(simStart, p, "slow", Read)
+	w.route.limit = &curve{epoch: simStart, base: 120 / beta, k: 1e6}
+	if got, want := p.expired(simStart, w).Error(), "not sent, because 1 requests wait, of which the service accepts 120 a second"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestRule8RoutesShareALimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit      limit
