@@ -151,14 +151,15 @@ type probe struct {
 	date     time.Time      // of the newest response
 }
 
-// isDown reports whether most of several requests failed.
-func (p *probe) isDown() bool {
-	failed := 0
-	for _, n := range p.failures {
-		failed += n
+func (p *probe) failed() (n int) {
+	for _, of := range p.failures {
+		n += of
 	}
-	return p.requests >= 10 && 2*failed > p.requests
+	return n
 }
+
+// isDown reports whether most of several requests failed.
+func (p *probe) isDown() bool { return p.requests >= 10 && 2*p.failed() > p.requests }
 
 func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 	return connection.RoundTripper(func(req *http.Request) (*http.Response, error) {

@@ -17,34 +17,35 @@ type operation struct {
 	call  func(horseracing.CallOption) error
 }
 
+// errorOf returns the error of a call.
+func errorOf[T any](_ T, err error) error { return err }
+
 // operations are those that read, as far as ids for them were read.
 func (d *Doctor) operations(ctx context.Context) []operation {
 	c := d.service.Client
 	all := []operation{
-		{horseracing.Race{}, func(o horseracing.CallOption) error { _, err := c.Races.Open(ctx, o); return err }},
-		{horseracing.Tournament{}, func(o horseracing.CallOption) error { _, err := c.Tournaments.Open(ctx, o); return err }},
-		{horseracing.BreedingListing{}, func(o horseracing.CallOption) error { _, err := c.Horses.OpenForBreeding(ctx, o); return err }},
-		{horseracing.MissionCatalogue{}, func(o horseracing.CallOption) error { _, err := c.Missions.Catalogue(ctx, o); return err }},
+		{horseracing.Race{}, func(o horseracing.CallOption) error { return errorOf(c.Races.Open(ctx, o)) }},
+		{horseracing.Tournament{}, func(o horseracing.CallOption) error { return errorOf(c.Tournaments.Open(ctx, o)) }},
+		{horseracing.BreedingListing{}, func(o horseracing.CallOption) error { return errorOf(c.Horses.OpenForBreeding(ctx, o)) }},
+		{horseracing.MissionCatalogue{}, func(o horseracing.CallOption) error { return errorOf(c.Missions.Catalogue(ctx, o)) }},
 		{horseracing.Race{}, func(horseracing.CallOption) error {
-			_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 10)
-			return err
+			return errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 10))
 		}},
 		{horseracing.Tournament{}, func(horseracing.CallOption) error {
-			_, err := c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 10)
-			return err
+			return errorOf(c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 10))
 		}},
 	}
 	if owner := d.service.UserKey; owner != "" {
-		all = append(all, operation{horseracing.Horse{}, func(o horseracing.CallOption) error { _, err := c.Horses.Owned(ctx, owner, o); return err }})
+		all = append(all, operation{horseracing.Horse{}, func(o horseracing.CallOption) error { return errorOf(c.Horses.Owned(ctx, owner, o)) }})
 	}
 	for _, race := range d.top[:min(1, len(d.top))] {
 		id := horseracing.RaceID(race.ID)
-		all = append(all, operation{horseracing.Race{}, func(o horseracing.CallOption) error { _, err := c.Races.Get(ctx, id, o); return err }})
+		all = append(all, operation{horseracing.Race{}, func(o horseracing.CallOption) error { return errorOf(c.Races.Get(ctx, id, o)) }})
 		for _, p := range race.Participants[:min(1, len(race.Participants))] {
 			n := horseracing.HorseNumber(p.Number)
 			all = append(all,
-				operation{horseracing.Horse{}, func(o horseracing.CallOption) error { _, err := c.Horses.Get(ctx, n, o); return err }},
-				operation{horseracing.HorseMissions{}, func(o horseracing.CallOption) error { _, err := c.Horses.Missions(ctx, n, o); return err }})
+				operation{horseracing.Horse{}, func(o horseracing.CallOption) error { return errorOf(c.Horses.Get(ctx, n, o)) }},
+				operation{horseracing.HorseMissions{}, func(o horseracing.CallOption) error { return errorOf(c.Horses.Missions(ctx, n, o)) }})
 		}
 	}
 	return all

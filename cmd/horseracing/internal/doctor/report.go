@@ -70,10 +70,7 @@ func (r *Report) finish(d *Doctor, isInterrupted bool) {
 		r.Service = service.Scheme + "://" + service.Host
 	}
 	r.At, r.SDK, r.Go, r.System = time.Now().UTC().Truncate(time.Second), horseracing.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
-	r.Contains, r.Interrupted, r.Requests, r.Failures = contains, isInterrupted, d.probe.requests, d.probe.failures
-	for _, n := range r.Failures {
-		r.Failed += n
-	}
+	r.Contains, r.Interrupted, r.Requests, r.Failed, r.Failures = contains, isInterrupted, d.probe.requests, d.probe.failed(), d.probe.failures
 	keys := redact.New(d.service.APIKey, string(d.service.UserKey))
 	for i := range r.Findings {
 		r.Findings[i].Text = keys.Visible(r.Findings[i].Text)
