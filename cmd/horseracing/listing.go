@@ -247,7 +247,7 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	if o.cursor != "" && ctx.Err() != nil {
 		p.say(toContinue)
 	}
-	at.Cursor = f.Cursor()
+	_ = at.keep(f.Cursor()) // save returns its error
 	return errors.Join(err, at.save())
 }
 

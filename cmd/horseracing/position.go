@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -20,9 +21,12 @@ type position struct {
 	origin
 	Cursor horseracing.Cursor `json:"cursor"`
 
-	path  string
-	lock  *flock.Flock
-	saved time.Time
+	path string
+	lock *flock.Flock
+
+	mu     sync.Mutex  // the timer saves, too
+	timer  *time.Timer // saves what was kept since the last time, nil if nothing was
+	failed error       // why nothing can be saved
 }
 
 // openPosition locks and reads the file at path, which may not exist yet.
@@ -41,6 +45,9 @@ func openPosition(p *program, path string, from origin) (*position, error) {
 
 // close lets other processes use the file.
 func (c *position) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = fs.ErrClosed
 	if c.lock != nil {
 		_ = c.lock.Close()
 	}
@@ -78,22 +85,27 @@ func (c *position) read(p *program) error {
 	return nil
 }
 
-// keep notes the position after what was printed. It is saved at most once a second.
+// keep notes the position after what was printed. It is saved within a second, so that a
+// program that is killed while it waits prints nothing again.
 func (c *position) keep(at horseracing.Cursor) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.Cursor = at
-	if time.Since(c.saved) < saveInterval {
-		return nil
+	if c.timer == nil && c.path != "" {
+		c.timer = time.AfterFunc(saveInterval, func() { _ = c.save() }) // keep returns its error
 	}
-	return c.save()
+	return c.failed
 }
 
 // save writes the file.
 func (c *position) save() error {
-	if c.path == "" {
-		return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = nil
+	if c.path != "" && c.failed == nil {
+		c.failed = errors.Join(c.replace(), writeNote(c.lock, []byte("written\n")))
 	}
-	c.saved = time.Now()
-	return errors.Join(c.replace(), writeNote(c.lock, []byte("written\n")))
+	return c.failed
 }
 
 // replace replaces the file, with its mode: whoever reads it, after a loss of power too, sees
