@@ -33,10 +33,10 @@ type FollowQuery struct {
 // To keep a store up to date each day, range over [Follower.CatchUp] with the cursor of the day
 // before. A program that keeps running ranges over [Follower.All].
 //
-// It keeps its position as a [Pager] does: break out of a loop, then range again to continue,
-// or store [Follower.Cursor] and resume in another process. Store the cursor in the
+// A Follower keeps its position as a [Pager] does: break out of a loop, then range again to
+// continue, or store [Follower.Cursor] and resume in another process. Store the cursor in the
 // transaction that handles an entry, and none is handled twice. No entry is missed, even across
-// restarts, unless its result appears too late. It is in time if the entry starts at most
+// restarts, unless its result appears too late. A result is in time if its entry starts at most
 // Lookback before the newest entry that the Follower has read.
 //
 // A Follower is not safe for concurrent use, and only one loop may range over it at a
@@ -156,8 +156,8 @@ func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.f
 // start from: store the [Follower.Cursor] after it.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
-// follow reads one window after another, and yields what is new. After each poll, and after each
-// error, it waits. After an error, the poll goes on.
+// follow polls: it reads one window after another, and yields the new entries of each. It waits
+// after each poll, and after each error. After an error it continues the same poll.
 func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		if err := f.listing.checkRange(ctx, f.invalid, f.ranging); err != nil {
@@ -195,7 +195,7 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 
 var errLeft = errors.New("nothing more is to be yielded")
 
-// deliver yields what the progress lets it. An unreadable entry ends a loop over CatchUp.
+// deliver yields the entries that the progress returns. An unreadable entry ends a loop over CatchUp.
 func (f *Follower[T]) deliver(ctx context.Context, yield func(*T, error) bool, isOnePoll bool) error {
 	for e, ok := f.progress.Next(); ok; e, ok = f.progress.Next() {
 		f.last = e.JSON
@@ -210,52 +210,52 @@ func (f *Follower[T]) deliver(ctx context.Context, yield func(*T, error) bool, i
 	return nil
 }
 
-// poll reads what starts at settled or later, and passes it to the follower's progress. It goes
-// forward, window by window. A window is a range of starts, which one pager reads, newest entry first.
-// Once all of it was read, its new entries are yielded, oldest first, and the next window begins where
-// it ends. The first window has no end, so that it shows the newest entry. A poll that has little to
-// catch up with reads no other one.
+// poll reads the entries that start at settled or later, and passes the new ones to the follower's
+// progress. It goes forward, window by window. A window is a range of starts, which one pager reads,
+// newest entry first. Once all of it was read, its new entries are yielded, oldest first, and the next
+// window begins where it ends. The first window has no end, so that it shows the newest entry. If there
+// is little to catch up with, it is the only one.
 //
 // If a window has too many new entries, or a page of it fails again and again, nothing of it is
 // yielded, and a shorter one is read instead, from the same instant on. For 1,000 races, one a minute
-// from 0 on:
+// from 0 on, in pages of ten:
 //
-//	[0, no end)     races 990 to 999 are too many; a quarter of the rest is tried
+//	[0, no end)     the newest page, races 990 to 999, is all new; a quarter of the rest is tried
 //	[0, 247½)       races 238 to 247 are too many, as are those of [0, 59½) and [0, 12½)
 //	[0, ¾)          race 0 is yielded; the next window is four times as long
 //	[¾, 3¾)         races 1 to 3 are yielded, and then those of [3¾, 15¾), [15¾, 63¾) and [63¾, 255¾)
 //	[255¾, no end)  all others are yielded, as a window of 768 minutes would end after the newest race
 //
-// What comes of trouble:
+// In case of trouble:
 //
-//	a late result       is yielded by the next poll, if it starts at settled or later
-//	a missing result    lets its race wait for it, as follow.Progress describes
+//	a late result       is yielded by the next poll, if its entry starts at settled or later
+//	a missing result    makes its race wait, as follow.Progress describes
 //	an outage           yields the error of each page that fails, with a backoff after it; nothing is passed over
-//	a broken page       yields its error again and again; what is older is yielded, the rest waits
+//	a broken page       yields its error at each attempt; older entries are yielded, newer ones wait
 //	an unreadable entry yields its error once, because the error counts as yielded
 //	an empty page       is the end if it comes twice, the known entry is shown in between, and no older one was ever shown
 type poll[T any] struct {
 	follower *Follower[T]
-	began    int64      // when the poll began
-	low      int64      // what starts earlier was read and yielded; zero at the first poll of a follower that has no position
-	window   *window[T] // that is being read; nil between two
+	began    int64      // when the poll began, by the local clock
+	low      int64      // entries that start earlier were read and yielded; noEnd after the last window; zero at the first poll of a follower that has no position
+	window   *window[T] // the one that is being read; nil between two
 	length   int64      // of the next window, in milliseconds
 	limit    int        // how many new entries a window may have, unless all share one start
-	newest   int64      // the latest start that was read, that of the follower's known entry; zero before
+	newest   int64      // the latest start that this poll has read, which is that of follower.known; zero before
 }
 
-// window is a range of starts, from low on and before high, and what was read of it.
+// window is a range of starts, from low on and before high, and the entries that were read of it.
 type window[T any] struct {
 	pager     *Pager[T]
 	low, high int64
-	reached   int64       // what starts there or later was read: low if all was, high if nothing
+	reached   int64       // entries that start at this instant or later were read: low if all were, high if none
 	fresh     []listed[T] // new entries, newest first, including ties and unreadable ones
 }
 
 const (
 	firstLimit  = pageSize - 1 // of the first window of a poll: if its newest page is all new, there is much to catch up with
 	fullLimit   = 4000         // after a window that had new entries
-	maxFailures = 4            // of one page in a row, until a shorter window is tried, which may not need it
+	maxFailures = 4            // of one page in a row; then a shorter window is tried, which may not need that page
 
 	noEnd = walk.Latest + 1 // the upper end of the last window of a poll
 )
@@ -270,7 +270,7 @@ func newPoll[T any](f *Follower[T]) *poll[T] {
 func (p *poll[T]) next(ctx context.Context) error {
 	if p.low == 0 {
 		p.low = noEnd // if it fails, the next poll starts again
-		return p.start(ctx)
+		return p.first(ctx)
 	}
 	for {
 		if p.window == nil {
@@ -334,7 +334,8 @@ func (p *poll[T]) read(ctx context.Context, w *window[T]) error {
 }
 
 // pass passes the new entries of a window to the progress. They determine the length of the next
-// one. The local clock only keeps an entry that is dated in the future from raising settled.
+// one. The local clock only keeps an entry that is dated in the future from raising settled: if it
+// is behind, settled rises later, and no entry is missed.
 func (p *poll[T]) pass(w *window[T]) error {
 	f, n := p.follower, len(w.fresh)
 	p.low, p.length = w.high, w.high-w.low
@@ -352,8 +353,10 @@ func (p *poll[T]) pass(w *window[T]) error {
 	return nil
 }
 
-// skipGap lengthens the next window to the first start in a range whose older half is empty. It is
-// found by halving, because an empty window costs a pause. A wrong one costs requests, but no entry.
+// skipGap lengthens the next window if no entry starts in the older half of a range, as before the
+// beginning of a listing: it ends at the first entry, which is found by halving. The empty windows
+// that this saves would each cost a pause and the checks of an empty page. A wrong page at most costs
+// requests, because it only determines a length.
 func (p *poll[T]) skipGap(ctx context.Context, from, high int64) error {
 	for low, n := from, 0; high-low > 1 && (n == 0 || n >= pageSize); {
 		middle := low + (high-low)/2
@@ -371,9 +374,9 @@ func (p *poll[T]) skipGap(ctx context.Context, from, high int64) error {
 	return nil
 }
 
-// start settles a listing at a follower's first poll: one lookback before the newest entry. In an
-// empty listing, everything that is listed later is new, whatever the clocks show.
-func (p *poll[T]) start(ctx context.Context) error {
+// first is the first poll of a follower that has no position. It settles one lookback before the
+// newest entry. In an empty listing, everything that is listed later is new, whatever the clocks show.
+func (p *poll[T]) first(ctx context.Context) error {
 	f, w, failures := p.follower, p.open(1), p.follower.schedule.failures
 	err := p.read(ctx, w)
 	if err == nil && p.newest > 0 {
@@ -386,6 +389,6 @@ func (p *poll[T]) start(ctx context.Context) error {
 		return err
 	}
 	slices.Reverse(w.fresh)
-	f.progress.Start(w.reached, w.fresh)
+	f.progress.SkipListed(w.reached, w.fresh)
 	return nil
 }

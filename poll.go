@@ -10,7 +10,7 @@ import (
 )
 
 // This file says when something is read again: when the next poll of a follower or a watch is due,
-// and how long the pause after an empty list is. It also tells when a response was made.
+// and how long the pause after an empty list is. It also determines when a response was made.
 
 // pollSchedule determines when the next poll is due.
 type pollSchedule struct {

@@ -21,7 +21,7 @@ import (
 )
 
 // A race that is listed a year ahead, without a result, is held back, and does not move what was
-// settled. The time is the service's, whatever the local clock shows.
+// settled, also if the local clock is behind that of the service.
 func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"the clocks agree": 0, "the service's clock is two years ahead": 2 * 365 * 24 * time.Hour} {
 		for what, since := range map[string]bool{"since an hour ago": true, "from now on": false} {

@@ -12,7 +12,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Progress has what a follower has yielded, what waits for its result, and what is settled.
+// Progress keeps what a follower has yielded, what waits for its result, and what is settled.
 // Instants are epoch milliseconds.
 //
 // A follower polls: it reads the listing from Settled on, and passes the entries to Progress in
@@ -38,7 +38,7 @@ import (
 // To bound memory and the text of a cursor, Settled also rises, above the ceiling too, when
 // twice [Bound] entries are in Seen or wait. Then late entries older than the newest Bound are missed.
 //
-// The Position is true between any two calls: of the entries that were read, exactly those that start
+// The Position is correct between any two calls: of the entries that were read, exactly those that start
 // at Settled or later and are not in Seen are still to be yielded. So the loop may be left at
 // any entry, and another process can continue from there.
 type Progress[V any] struct {
@@ -67,9 +67,9 @@ func New[V any](position Position, lookback int64, isPending func(V) bool) *Prog
 	return &Progress[V]{Position: position, lookback: lookback, isPending: isPending, bound: Bound}
 }
 
-// Start ends the first poll of a follower that has no position. What is listed, oldest first, from
-// settled on, is old, also if it cannot be read. What lacks its result is not.
-func (p *Progress[V]) Start(settled int64, listed []walk.Entry[V]) {
+// SkipListed ends the first poll of a follower that has no position. The entries that are listed from
+// settled on, oldest first, are not yielded, nor are their errors, except those that lack their result.
+func (p *Progress[V]) SkipListed(settled int64, listed []walk.Entry[V]) {
 	for _, e := range listed {
 		if !p.lacksResult(e) {
 			e.Err = nil
@@ -88,8 +88,8 @@ func (p *Progress[V]) Begin() (waited int) {
 }
 
 // Add passes in a batch, oldest first: all that is listed between the end of the batch before, or
-// Settled, and its own end. The newest entry that the poll has read starts at newest. It counts in
-// the first batch of a poll only, because late results may appear below while the poll goes on.
+// Settled, and its own end. The newest entry that the poll has read starts at newest, which counts in
+// the first batch of a poll only, because late results may appear while the poll continues.
 func (p *Progress[V]) Add(batch []walk.Entry[V], newest int64) {
 	p.batch = batch
 	if p.ceiling == 0 {
@@ -125,17 +125,17 @@ func (p *Progress[V]) Next() (e walk.Entry[V], ok bool) {
 // IsDecided reports whether there is nothing left for Next to decide.
 func (p *Progress[V]) IsDecided() bool { return len(p.batch) == 0 }
 
-// settledBefore returns what Settled rises to before an entry that starts at next is decided. It is
-// never above next, because that entry and those after it are not yielded yet.
-func (p *Progress[V]) settledBefore(next int64) int64 {
-	settled := min(next-p.lookback, p.ceiling)
+// settledBefore returns what Settled rises to before an entry that starts at start is decided. It is
+// never above start, because that entry and those after it are not yielded yet.
+func (p *Progress[V]) settledBefore(start int64) int64 {
+	settled := min(start-p.lookback, p.ceiling)
 	if len(p.Seen)+len(p.waiting) >= 2*p.bound {
 		starts := slices.Collect(maps.Values(p.Seen))
 		for _, e := range p.waiting {
 			starts = append(starts, e.Start)
 		}
 		slices.Sort(starts)
-		settled = max(settled, min(next, starts[len(starts)-p.bound]))
+		settled = max(settled, min(start, starts[len(starts)-p.bound]))
 	}
 	return settled
 }

@@ -111,7 +111,7 @@ func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
 	}
 }
 
-// The newest entry counts in the first batch only, whatever it is: a later batch is not released by it.
+// A newer entry that is passed in with a later batch of the poll releases no race from waiting.
 func TestProgressKeepsTheCeilingOfTheFirstBatch(t *testing.T) {
 	for _, newest := range []int64{0, 1, 59, 60, 61, 110} { // lookback is 60
 		w := newWorld(Position{1, map[string]int64{}}, 60, Bound)
@@ -125,11 +125,11 @@ func TestProgressKeepsTheCeilingOfTheFirstBatch(t *testing.T) {
 }
 
 // What the first poll lists is old, also if it can be read later, but not what lacks its result.
-func TestProgressStartsAfterWhatIsListed(t *testing.T) {
+func TestProgressSkipsWhatTheFirstPollLists(t *testing.T) {
 	w, unreadable := newWorld(Position{0, map[string]int64{}}, 60, Bound), at(60, false)
 	unreadable.Err = errors.New("unreadable")
 	w.list(at(30, false), at(50, true), unreadable, at(70, false))
-	if w.progress.Start(40, w.listed); w.progress.Settled != 40 {
+	if w.progress.SkipListed(40, w.listed); w.progress.Settled != 40 {
 		t.Errorf("%d is settled", w.progress.Settled)
 	}
 	w.poll(9)
