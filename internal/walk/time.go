@@ -22,7 +22,7 @@ import (
 //
 // A page requested from T whose earliest start is L proves that it holds every entry that
 // starts after L and before T. The listing may have more entries that start at L, so the next
-// request is from L + 1 ms, and the entries seen before are dropped. If that page shows
+// request is from L + 1 ms, and the entries that were read before are dropped. If that page shows
 // nothing that starts before L, the request after it is from L. If the newest entry of the page
 // starts before the segment does, the page proves that the segment has no entries, nor has any
 // other down to that entry's.
@@ -39,15 +39,15 @@ import (
 // segment is the since of [NewTime]. A segment also ends at an empty page, after it was
 // checked, as described at emptyPage.
 type Time[V any] struct {
-	segments []*segment[V] // newest first
-	position *Position     // after the entries taken
-	known    Position      // the entry whose page is requested to check an empty page: the last one taken with a start, or else the one given to NewTime
-	bound    int64         // from the latest instant of a page to its From: 1, or 0 if the service includes From
-	pageSize int           // the most entries of a page
-	ahead    int           // entries that may be ready
-	ready    int           // entries that are
-	inFlight int           // requests
-	pages    int           // that have come
+	segments   []*segment[V] // newest first
+	position   *Position     // after the entries taken
+	known      Position      // the entry whose page is requested to check an empty page: the last one taken with a start, or else the one given to NewTime
+	bound      int64         // from the latest instant of a page to its From: 1, or 0 if the service includes From
+	pageSize   int           // the most entries of a page
+	ahead      int           // how many entries may be ready before no more is requested ahead
+	readyCount int           // entries that are ready, in all segments
+	inFlight   int           // requests that were returned by Next, and whose outcome is not learned
+	pages      int           // pages that have arrived
 }
 
 // segment is a range of instants, and what was read of it.
@@ -107,7 +107,7 @@ func (w *Time[V]) Next() (Request, bool) {
 	var next, longest *segment[V]
 	for i, s := range w.segments {
 		isAwaited := i == 0 && len(s.ready) == 0
-		if s.failed != nil || w.ready >= w.ahead && !isAwaited {
+		if s.failed != nil || w.readyCount >= w.ahead && !isAwaited {
 			break
 		}
 		// An empty page is requested again when everything above it was taken.
@@ -208,7 +208,7 @@ func (w *Time[V]) join(i int, newest int64) {
 func (w *Time[V]) learnEmpty(s *segment[V]) {
 	shown := w.position.Shown
 	isOlderShown := shown.Longest > 0 && shown.Oldest <= s.high || len(w.known.Seen) > 0 && w.known.At <= s.high
-	hadRoom := s.doubt > 0 && s.doubt < shown.Longest // its last page, which showed no older entry
+	hadRoom := s.doubt > 0 && s.doubt < shown.Longest // its last page was not full, and showed no older entry
 	switch {
 	case s.empty == notEmpty && (isOlderShown || !hadRoom):
 		s.empty = emptyOnce
@@ -245,7 +245,7 @@ func (w *Time[V]) add(s *segment[V], page []Entry[V], rows int) {
 	case isFull && newest == oldest:
 		w.push(s, Entry[V]{Start: oldest, Ties: len(page)})
 		s.high = oldest - 1
-	case oldest == s.high: // nothing older came
+	case oldest == s.high: // the page shows no older entry
 		s.high, s.doubt = oldest-1, len(page)
 	default:
 		s.high = oldest
@@ -255,13 +255,13 @@ func (w *Time[V]) add(s *segment[V], page []Entry[V], rows int) {
 // push makes entries of a segment ready.
 func (w *Time[V]) push(s *segment[V], entries ...Entry[V]) {
 	s.ready = append(s.ready, entries...)
-	w.ready += len(entries)
+	w.readyCount += len(entries)
 }
 
 // measure updates the segment's span from a page whose newest fresh entry starts at newest. From
 // the second page on, the time between the segment's upper end and that entry counts too. For
 // the first page it does not, because the segment may start long after the newest entry. A
-// page weighs 30%, so that an unusual one is soon corrected by its neighbors.
+// page weighs 30%, so that the pages after an unusual one soon correct it.
 func (s *segment[V]) measure(newest int64, page []Entry[V], pageSize int) {
 	if s.span > 0 {
 		newest = s.high
@@ -282,7 +282,7 @@ func (w *Time[V]) Take() (e Entry[V], ok bool) {
 	}
 	e, s.ready[0] = s.ready[0], Entry[V]{}
 	s.ready = s.ready[1:]
-	w.ready--
+	w.readyCount--
 	w.dropTaken()
 	switch {
 	case e.Ties > 0: // the instant is read as far as the listing shows it
