@@ -55,17 +55,10 @@ func TestAWalkByOffsetMissesNothing(t *testing.T) {
 // An offset that is ignored shows the same page again and again.
 func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
 	for size := 1; size < 12; size++ {
-		w := &world{pageSize: 10}
-		for i := range size {
-			w.add(int64(100-i), uint64(i))
-		}
-		c, n := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(int64) []Entry[uint64] { return w.from(0) }), 0
-		e, ok := c.take()
-		for ; ok && e.Err == nil; e, ok = c.take() {
-			n++
-		}
-		if !errors.Is(e.Err, ErrIgnored) || n != min(size, 10) || c.requests != 4 {
-			t.Errorf("%d entries: %d came, then %v after %d requests", size, n, e.Err, c.requests)
+		w := newWorld(10, size, 1)
+		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(int64) []Entry[uint64] { return w.from(0) })
+		if got, _, err := c.drain(); !errors.Is(err, ErrIgnored) || len(got) != min(size, 10) || c.requests != 4 {
+			t.Errorf("%d entries: %d came, then %v after %d requests", size, len(got), err, c.requests)
 		}
 	}
 }
@@ -73,10 +66,7 @@ func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
 // Between two pages of five so many entries arrive that a page shows only known ones.
 func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
 	for size := 1; size <= 10; size++ {
-		w, n, got := &world{pageSize: size}, 0, map[uint64]bool{}
-		for i := range uint64(60) {
-			w.add(1_000_000-int64(i), 60-i)
-		}
+		w, n := newWorld(size, 60, 1), 0
 		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []Entry[uint64] {
 			if n++; n == 2 {
 				w.arrive(max(1, size-1))
@@ -85,11 +75,9 @@ func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
 			}
 			return w.from(at)
 		})
-		for e, ok := c.take(); ok && e.Err == nil; e, ok = c.take() {
-			got[e.Value] = true
-		}
+		got, _, _ := c.drain()
 		for id := range uint64(60) {
-			if !got[id+1] {
+			if !slices.Contains(got, id+1) {
 				t.Errorf("pages of %d: entry %d was missed", size, id+1)
 			}
 		}

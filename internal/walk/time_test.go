@@ -68,11 +68,7 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 // A caller that takes slowly finds 32 pages for each slot.
 func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	for _, slots := range []int{1, 4, 8} {
-		w := &world{pageSize: 10}
-		for i := range 20_000 {
-			w.add(1_700_000_000_000-20_000*int64(i), uint64(20_000-i))
-		}
-		c, most := crawlOf(w, nil, slots), 0
+		c, most := crawlOf(newWorld(10, 20_000, 20_000), nil, slots), 0
 		for range 10_000 {
 			for c.fill(); len(c.inFlight) > 0; c.fill() {
 				c.receive()
@@ -138,15 +134,10 @@ func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
 	for id := range uint64(5) {
 		w.add(2999, 200+id)
 	}
-	c, n, isTie := crawlOf(w, nil, 1), 0, false
+	c := crawlOf(w, nil, 1)
 	c.fetch = func(r Request) ([]Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
-	for e, ok := c.take(); ok; e, ok = c.take() {
-		if isTie = isTie || e.Ties > 0; e.Ties == 0 {
-			n++
-		}
-	}
-	if n != 14 && !isTie {
-		t.Errorf("%d of 14 entries, without an error", n)
+	if got, ties, _ := c.drain(); len(got) != 14 && ties == 0 {
+		t.Errorf("%d of 14 entries, without an error", len(got))
 	}
 }
 
@@ -170,24 +161,17 @@ func TestAnEmptyPageBelowOneThatShowsOlderEntriesIsRequestedAgain(t *testing.T) 
 
 // An empty page above entries that were read is wrong, however often it comes.
 func TestAnEmptyPageAboveKnownEntriesIsAnError(t *testing.T) {
-	w := &world{pageSize: 10}
-	for i := range 1000 {
-		w.add(int64(100_000-10*i), uint64(i))
-	}
-	c, n := crawlOf(w, nil, 4), 0
+	w := newWorld(10, 1000, 10)
+	c, newest := crawlOf(w, nil, 4), w.entries[0].Start
 	c.pick = func(int) int { return 0 }
 	c.fetch = func(r Request) ([]Entry[uint64], error) {
-		if r.From > 98_000 && r.From < 98_500 {
+		if r.From > newest-2000 && r.From < newest-1500 {
 			return nil, nil
 		}
 		return w.before(r.From), nil
 	}
-	e, ok := c.take()
-	for ; ok && e.Err == nil; e, ok = c.take() {
-		n++
-	}
-	if !errors.Is(e.Err, ErrEmptied) || n < 100 || n > 200 {
-		t.Errorf("%d entries, then %v", n, e.Err)
+	if got, _, err := c.drain(); !errors.Is(err, ErrEmptied) || len(got) < 100 || len(got) > 200 {
+		t.Errorf("%d entries, then %v", len(got), err)
 	}
 	below := Position{At: 500, Seen: []string{"1"}}
 	walk := NewTime[uint64](0, &Position{At: 1000}, below, 1, 10)
@@ -216,18 +200,12 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 					if first == 0 && times > 1 {
 						continue
 					}
-					w := &world{pageSize: 10}
-					for i := range uint64(195) {
-						w.add(1_700_000_000_000-60_000*int64(i), 1000-i)
-					}
-					position := &Position{}
+					w, position, n, requests := newWorld(10, 195, 60_000), &Position{}, 0, 0
 					if name == "by time" {
 						position.At = Latest
 					}
-					n, requests := 0, 0
 					for isDone := false; !isDone; {
 						c := begin(w, position, slots)
-						isDone = true
 						page := c.fetch
 						c.fetch = func(r Request) ([]Entry[uint64], error) {
 							if requests++; requests > first && requests <= first+times {
@@ -235,11 +213,9 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 							}
 							return page(r)
 						}
-						for e, ok := c.take(); ok && isDone; e, ok = c.take() {
-							if isDone = !errors.Is(e.Err, ErrEmptied); isDone {
-								n++
-							}
-						}
+						got, _, err := c.drain()
+						n += len(got)
+						isDone = !errors.Is(err, ErrEmptied)
 					}
 					if n != 195 {
 						t.Errorf("%s, %d slots, %d lists are empty from the %d. on: %d entries", name, slots, times, first+1, n)
@@ -294,32 +270,29 @@ func TestSmallPagesLoseNothingInSilence(t *testing.T) {
 // walk that knows nothing older ends there, unless it has a since. Once it has seen an older
 // entry, it fails, also when it is continued.
 func TestAnEmptyPageAboveWhatWasShownIsNotTheEnd(t *testing.T) {
-	w := &world{pageSize: 10, keep: func(id uint64) bool { return id < 40 || id > 60 }}
-	for id := uint64(100); id > 0; id-- {
-		w.add(1_000_000+1000*int64(id), id)
-	}
-	walk := func(position *Position, since int64) (n int, err error) {
-		c := newCrawl(NewTime[uint64](since, position, Position{}, 1, 10), 1, w.before)
+	w := newWorld(10, 100, 1000)
+	w.keep = func(id uint64) bool { return id < 40 || id > 60 }
+	position, since := &Position{At: Latest}, w.entries[70].Start
+	for _, test := range []struct {
+		what     string
+		position *Position
+		since    int64
+		slots    int // more than one read ahead
+		want     error
+	}{
+		{"nothing older was shown", &Position{At: Latest}, 0, 1, nil},
+		{"with a since", &Position{At: Latest}, since, 1, ErrEmptied},
+		{"an older entry was shown", position, 0, 8, ErrEmptied},
+		{"the same, continued", position, 0, 1, ErrEmptied},
+	} {
+		c, n := newCrawl(NewTime[uint64](test.since, test.position, Position{}, test.slots, 10), test.slots, w.before), 0
 		e, ok := c.take()
 		for ; ok && e.Err == nil; e, ok = c.take() {
 			n++
+			c.fill()
 		}
-		return n, e.Err
-	}
-	if n, err := walk(&Position{At: Latest}, 0); n != 40 || err != nil {
-		t.Errorf("nothing older was shown: %d entries, %v", n, err)
-	}
-	if n, err := walk(&Position{At: Latest}, 1_030_000); n != 40 || !errors.Is(err, ErrEmptied) {
-		t.Errorf("with a since: %d entries, %v", n, err)
-	}
-	position := &Position{At: Latest}
-	c := newCrawl(NewTime[uint64](0, position, Position{}, 8, 10), 8, w.before) // it reads ahead
-	for e, ok := c.take(); ok && e.Err == nil; e, ok = c.take() {
-		c.fill()
-	}
-	for range 3 {
-		if _, err := walk(position, 0); !errors.Is(err, ErrEmptied) {
-			t.Errorf("an older entry was shown: %v", err)
+		if !errors.Is(e.Err, test.want) || test.position != position && n != 40 {
+			t.Errorf("%s: %d entries, %v", test.what, n, e.Err)
 		}
 	}
 }

@@ -18,6 +18,16 @@ type world struct {
 	keep     func(id uint64) bool // filters a page after it was cut
 }
 
+// newWorld is a listing of n entries, one each gap milliseconds, with pages of so many. The newest
+// one has the id n.
+func newWorld(pageSize, n int, gap int64) *world {
+	w := &world{pageSize: pageSize}
+	for i := range n {
+		w.add(1_700_000_000_000-gap*int64(i), uint64(n-i))
+	}
+	return w
+}
+
 func (w *world) add(start int64, id uint64) {
 	w.entries = append(w.entries, numbered(start, id))
 }
@@ -106,6 +116,21 @@ func (c *crawl) take() (Entry[uint64], bool) {
 		c.receive()
 	}
 	return Entry[uint64]{}, false
+}
+
+// drain takes entries until one is an error, or all were taken, and returns them and how many ties.
+func (c *crawl) drain() (ids []uint64, ties int, err error) {
+	for e, ok := c.take(); ok; e, ok = c.take() {
+		switch {
+		case e.Err != nil:
+			return ids, ties, e.Err
+		case e.Ties > 0:
+			ties++
+		default:
+			ids = append(ids, e.Value)
+		}
+	}
+	return ids, ties, nil
 }
 
 // fill sends requests while the walk wants some and a slot is free.
