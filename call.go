@@ -105,6 +105,7 @@ type exchange struct {
 	last     response          // of the last attempt that was sent
 	meaning  transport.Meaning // of that attempt
 	failures int               // attempts that failed and were retried; refusals do not count
+	spent    int               // tokens of the budget that these retries cost
 	stopped  error             // why no attempt follows the last one although one should have
 }
 
@@ -131,7 +132,7 @@ func (x *exchange) run() {
 		x.stopped = err // during a backoff
 	}
 	if x.stopped == nil && x.meaning == transport.Conclusive {
-		x.backend.budget.Add(max(1, x.failures*op.retryCost())) // what the retries cost
+		x.backend.budget.Add(max(1, x.spent))
 	}
 }
 
@@ -253,6 +254,7 @@ func (x *exchange) backoff(least, most time.Duration, _ int, resp *http.Response
 	}
 	wait := transport.Backoff(least, most, x.failures, resp)
 	x.failures++
+	x.spent += x.request.op.retryCost()
 	x.backend.budget.Add(-x.request.op.retryCost())
 	return wait
 }

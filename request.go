@@ -71,11 +71,11 @@ func (op *operation) problem(ctx context.Context, config *callConfig) error {
 }
 
 // readsByBody reports whether the operation is a read with a body, which some proxies drop or refuse.
-func (op operation) readsByBody() bool { return op.method == http.MethodGet && op.body != nil }
+func (op *operation) readsByBody() bool { return op.method == http.MethodGet && op.body != nil }
 
 // retryCost returns what a retry costs, in tokens of the budget: of a page less, because a walk of
 // hours is to survive many failures.
-func (op operation) retryCost() int {
+func (op *operation) retryCost() int {
 	if op.isPage {
 		return 1
 	}
