@@ -17,27 +17,40 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// damaged returns a client that gets what change makes of each response, until it is repaired.
-func damaged(fake *horseracingtest.Server, change func(body []byte) []byte) (c *horseracing.Client, repair func()) {
-	through, isRepaired := fake.HTTPClient().Transport, new(atomic.Bool)
-	trip := func(req *http.Request) (*http.Response, error) {
-		resp, err := through.RoundTrip(req)
-		if err != nil || isRepaired.Load() {
+// rewritten lets change rewrite the body of each response of status 200. It gets the body of the request, too.
+func rewritten(change func(requested, body []byte) []byte) horseracing.Option {
+	return double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+		requested, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(requested))
+		resp, err := next.RoundTrip(req)
+		if err != nil || resp.StatusCode != http.StatusOK {
 			return resp, err
 		}
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
-		body = change(body)
+		if err == nil {
+			body = change(requested, body)
+		}
 		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		return resp, err
-	}
-	return fake.Client(double.NoRetries(), horseracing.WithHTTPClient(&http.Client{Transport: double.TripFunc(trip)})), func() { isRepaired.Store(true) }
+	})
+}
+
+// damaged returns a client that gets what change makes of each response, until it is repaired.
+func damaged(fake *horseracingtest.Server, change func(body []byte) []byte) (c *horseracing.Client, repair func()) {
+	isRepaired := new(atomic.Bool)
+	return fake.Client(double.NoRetries(), rewritten(func(_, body []byte) []byte {
+		if isRepaired.Load() {
+			return body
+		}
+		return change(body)
+	})), func() { isRepaired.Store(true) }
 }
 
 // followed is what a follower yielded, and the cursor that was stored.
 type followed struct {
 	times     map[horseracing.RaceID]int
-	errors    []string
+	errors    []error
 	cursor    horseracing.Cursor
 	isOnePoll bool                    // processes range over CatchUp
 	yielded   func(*horseracing.Race) // is called with each race, if it is not nil
@@ -76,7 +89,7 @@ func (f *followed) process(t *testing.T, within time.Duration, c *horseracing.Cl
 			t.Fatalf("%d races more than asked for: %v", -n, err)
 		}
 		if err != nil {
-			f.errors = append(f.errors, err.Error())
+			f.errors = append(f.errors, err)
 			continue
 		}
 		f.times[race.MainRaceID]++
@@ -189,17 +202,14 @@ func TestCatchUpEndsWithTheErrorOfAnEntry(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		addRaces(fake, 100, 109, time.Minute)
 		client, _ := damaged(fake, unreadable(105))
-		follower := client.Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)})
-		var counts []int
-		for range 3 {
-			n := 0
+		follower, counts := client.Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}), [3]int{}
+		for i := range counts {
 			for _, err := range follower.CatchUp(t.Context()) {
-				if n++; err != nil {
-					n += 100
+				if counts[i]++; err != nil {
+					counts[i] += 100
 				}
 			}
-			counts = append(counts, n)
 		}
-		double.Equal(t, "races of three loops, and 100 for an error", []int{106, 4, 0}, counts)
+		double.Equal(t, "races of three loops, and 100 for an error", [3]int{106, 4, 0}, counts)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
