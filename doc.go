@@ -32,10 +32,10 @@
 // whether a horse may enter a race, without a request.
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
-// tier, by default Omega; to read several tiers, make a query for each. A [Pager] goes
-// back in time and yields each entry once. After an error or a break, range over it again to
-// continue. To continue in another process, store its [Cursor]; what finishes after the pager
-// began is not read then. This loop reads the races of the last week:
+// tier, by default Omega; to read several tiers, make a query for each. A [Pager] goes back in
+// time and yields each entry once. After an error or a break, range over it again to continue.
+// To continue in another process, store its [Cursor]. Races that finish after the pager began
+// are not read then. This loop reads the races of the last week:
 //
 //	for race, err := range client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8}).All(ctx) {
 //		if err != nil {

@@ -70,12 +70,12 @@ func WithHTTPClient(client *http.Client) Option {
 }
 
 // WithTransportWrapper wraps the transport, for tracing, metrics or recording;
-// [CallFromContext] returns the call of a request. wrap is called once, by [NewClient],
-// and every attempt of every call goes through the RoundTripper that it returns. That
-// RoundTripper must pass on the request's context, or one derived from it, and must send a
-// registration by no other way than the RoundTripper given to wrap. The latter refuses to send the same attempt of a registration twice. It
-// sends each registration on a new connection, unless [WithHTTPClient] has a Transport
-// that is not an *http.Transport.
+// [CallFromContext] returns the call of a request. wrap is called once, by [NewClient], and
+// every attempt of every call goes through the RoundTripper that it returns. That RoundTripper
+// must pass on the request's context, or one derived from it, and must send a registration by
+// no other way than the RoundTripper given to wrap. The latter refuses to send the same attempt
+// of a registration twice. It sends each registration on a new connection, unless
+// [WithHTTPClient] has a Transport that is not an *http.Transport.
 //
 // A wrapper that makes calls with the same Client can deadlock: if the service limits
 // requests in flight, its call may wait for the very request that the wrapper is
@@ -91,9 +91,9 @@ func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option
 	}
 }
 
-// WithRetry sets how reads are retried; see [Retry]. Zero fields use their defaults;
-// Retry{Max: -1} turns retries off, though not the wait for a turn before the first attempt; see
-// [Retry]. [CallRetry] sets it for one call.
+// WithRetry sets how reads are retried; see [Retry]. Zero fields use their defaults. Retry{Max:
+// -1} turns retries off, but the first attempt may still wait for its turn. [CallRetry] sets it
+// for one call.
 func WithRetry(r Retry) Option {
 	return func(c *config) {
 		problem := r.problem()
@@ -336,10 +336,11 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // [Follower], only failures count. A negative Max ends the call at the first refusal or failure; the
 // next request of a refused route waits for its turn all the same.
 //
-// If a turn does not come in time, or would not because a Retry-After lasts longer than MaxWait, the
-// error is an [*APIError] that says why, and its RetryAfter is what is left of that wait, rounded up
-// to a second. A page honors a Retry-After of up to an hour. A page that failed in another way, such
-// as with status 502, is retried after at most MaxWait, even if a Retry-After is longer.
+// If a call waits for its turn for MaxWait, or would have to because a Retry-After lasts
+// longer, the error is an [*APIError] that says why. Its RetryAfter is the rest of the wait,
+// rounded up to a second. A page honors a Retry-After of up to an hour. A page that failed in
+// another way, such as with status 502, is retried after at most MaxWait, even if a Retry-After
+// is longer.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of an
 // outage. Retries after a refusal (429, or 403 or 503 with a Retry-After) do not consume it;

@@ -270,7 +270,7 @@ func raceOperation(id RaceID) operation {
 //
 //   - status 202
 //   - a body that is truncated, too large, HTML or XML, or that begins with { and is not JSON
-//   - a body that is no text, such as one that is compressed without a Content-Encoding, or UTF-16
+//   - a body that is not text, such as one that is compressed without a Content-Encoding, or UTF-16
 //   - a body that is false, or an object whose success or ok is false, or whose error or
 //     errors is not empty
 //
@@ -282,7 +282,7 @@ func raceOperation(id RaceID) operation {
 // paid. Call [RacesService.Registered] before registering again, and count the fee as paid
 // until it returns false.
 //
-// The end of ctx ends the call at once, also while the request is under way, and then the outcome is
+// If ctx ends, the call returns at once, even if the request is under way; the outcome is then
 // unknown. The Register method of package ledger waits for the response instead.
 //
 // POST /api/v1/races/register:

@@ -44,15 +44,16 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 //
 // Otherwise the race may not list the horse yet, and Registered returns an error. Every error
 // matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when another call can
-// decide: an hour or two after the race has closed, by the service's clock, or if the reading
-// failed at the end of its Retry-After, or else in a minute. RetryAt is zero if no later call can
-// decide, for example because the race does not exist, lacks its deadline or its start, or lists no
-// horse two hours after the later of the two, or because the API key is refused. Then only the game
-// shows whether the fee is paid. Wait for a minute at least between two calls, since the local clock
-// may be ahead of the service's.
+// decide: usually an hour or two after the race has closed, by the service's clock. If the race
+// could not be read, RetryAt is at the end of the response's Retry-After, or without one in a
+// minute. RetryAt is zero if no later call can decide, for example because the race does not
+// exist, lacks its deadline or its start, or lists no horse two hours after the later of the
+// two, or because the API key is refused. Then only the game shows whether the fee is paid.
+// Wait for a minute at least between two calls, since the local clock may be ahead of the
+// service's.
 //
-// The time of a reading is the response's Date minus its Age. Without a Date it is that of
-// the local clock.
+// The race counts as read at the response's Date minus its Age, or without a Date at the time
+// of the local clock.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

@@ -45,9 +45,9 @@ type RaceChange struct {
 }
 
 // Watch polls the open races until ctx is done, and yields a snapshot after each poll. The
-// first snapshot reports all races as opened, except those in Known. Watch starts no goroutine, and does not poll
-// while the loop body runs. Snapshots share races, so do not modify them. To serve several
-// readers, keep the last snapshot in an atomic.Pointer.
+// first snapshot reports all races as opened, except those in Known. Watch starts no goroutine,
+// and does not poll while the loop body runs. Snapshots share races, so do not modify them. To
+// serve several readers, keep the last snapshot in an atomic.Pointer.
 //
 // If a poll fails, Watch yields its error with the last snapshot, without changes, and polls
 // again after a backoff of up to five minutes (or Interval, if that is longer), or after a
@@ -59,9 +59,9 @@ type RaceChange struct {
 // the snapshot, or passed to the handler of [WithSkipHandler]. While any entry, except null,
 // has no readable id, no race is reported as closed.
 //
-// Two races are the same if both their id and their start time are equal, so a race whose
-// start time changes is reported as closed and opened. Not reported are another order of the
-// participants, and a race that opens and closes between two polls.
+// Two races are the same if both their id and their start time are equal, so a race whose start
+// time changes is reported as closed and opened. A change in the order of the participants is
+// not reported, nor is a race that opens and closes between two polls.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races

@@ -2,17 +2,18 @@
 // programs are killed or responses are lost.
 //
 // A [Ledger] is a file of JSON Lines that any number of processes can have open. Just before
-// [Ledger.Register] sends a registration, it locks the file, reads what others appended, checks the
-// pair of horse and race and the budgets, and appends a line with the state [Sending]; when the
-// outcome is known, it appends another line. Each line is on disk before the ledger continues, and
-// the file is locked for one line at a time, never during a request. A pair whose last line is
-// Sending, [Unknown] or [Entered] is not sent again by any process, and its fee counts against the
-// budgets, so a program that is killed leaves at worst an outcome that has to be looked up.
-// [Ledger.Settle] reads it from the race, which a bot does each minute or so while it continues with
-// other races, and [Ledger.Decide] records what a person found out in the game. Hours may pass until
-// a race lists its horses, so choose budgets that leave room for the fees of a few such
-// registrations. A lock file beside the ledger says how many bytes were written, so that a ledger
-// which was emptied, replaced by a shorter file or lost is an error and not a new beginning.
+// [Ledger.Register] sends a registration, it locks the file, reads what others appended, checks
+// the pair of horse and race and the budgets, and appends a line with the state [Sending]; when
+// the outcome is known, it appends another line. Each line is on disk before the ledger
+// continues, and the file is locked for one line at a time, never during a request. A pair
+// whose last line is Sending, [Unknown] or [Entered] is not sent again by any process, and its
+// fee counts against the budgets, so a program that is killed leaves at worst an outcome that
+// has to be looked up. [Ledger.Settle] reads such an outcome from the race; a bot calls it each
+// minute or so while it continues with other races. [Ledger.Decide] records an outcome that a
+// person found out in the game. Hours may pass until a race lists its horses, so choose budgets
+// that leave room for the fees of a few such registrations. A lock file beside the ledger says
+// how many bytes were written, so that [Open] returns an error, instead of starting an empty
+// ledger, if the file was emptied, replaced by a shorter one or lost.
 //
 // The author of another SDK could take this package over, because it needs little of its client: a
 // hook that is called just before a request leaves ([horseracing.OnSend]), errors that say whether
@@ -103,10 +104,10 @@ type Ledger struct {
 	entries map[pair]Entry
 }
 
-// Open opens the ledger at path, or creates an empty one that only the user can read. The path stays
-// the same file if the program changes its folder.
-// Registrations are sent with client. A lock file, path.lock, is created beside it and not
-// removed. If path is a link, another lock file is created beside its target.
+// Open opens the ledger at path, or creates an empty one that only the user can read. A
+// relative path still means the same file if the program changes its folder. Registrations are
+// sent with client. A lock file, path.lock, is created beside it and not removed. If path is a
+// link, another lock file is created beside its target.
 //
 // The error matches ErrInvalidArgument if the ledger has sent registrations to another base
 // URL. A lock file says how many bytes were written. If the ledger is missing although it has a
@@ -217,11 +218,11 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // error is nil. If the race was read and does not list the horse so far, or if there is no such
 // race, the entry is Refused. If the race cannot be read, it is Unknown.
 //
-// A registration that has left is awaited: if ctx ends while an attempt is being made, Register
-// waits for its response, though no longer than an attempt may take, and records what that says.
-// Without a response the outcome is unknown, and errors.Is finds the error of ctx besides. No other
-// attempt follows. The reading after a refusal (30 seconds at most) and the writing of the outcome
-// do not end with ctx either, so Register may return that much later than ctx ends.
+// If ctx ends while an attempt is being made, Register still waits for the response, though no
+// longer than an attempt may take, and records the outcome that it shows. Without a response
+// the outcome is unknown, and errors.Is also finds the error of ctx. No other attempt follows.
+// Reading the race after a refusal, which takes at most 30 seconds, and writing the outcome do
+// not end with ctx either. So Register may return later than ctx ends.
 //
 // If the outcome cannot be written to the file, the error says so. The returned entry has the
 // outcome, but the entry in the file stays Sending. After a failed write, Register sends
