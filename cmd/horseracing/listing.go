@@ -83,9 +83,9 @@ func (o *listingOptions) check(p *program) error {
 	return nil
 }
 
-// resolve checks the flags, and asks the service for what they leave open: the numbers of tiers that
-// were named, and its clock. What was given as a time ago counts from the earlier clock, so that nothing is missed
-// if the one of this computer is ahead.
+// resolve checks the flags, and requests what they leave open: the numbers of tiers that were
+// given by name, and the time of the service. A time such as 30d is counted back from the
+// earlier of both clocks, so that nothing is missed if the one of this computer is ahead.
 func (o *listingOptions) resolve(ctx context.Context, p *program, s *service) (err error) {
 	if err := o.check(p); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
-// receiver keeps the body of the last response. That of CaptureResponse has its keys replaced in numbers too, after
-// which it may not be JSON.
+// receiver keeps the body of the last response. CaptureResponse is not used, because it
+// replaces keys inside numbers too, and the body may then not be JSON.
 type receiver struct{ last atomic.Pointer[bytes.Buffer] }
 
 // wrap is a wrapper of the client's transport.

@@ -62,8 +62,8 @@ func findTiers(ctx context.Context, s *service) (found []tier, err error) {
 	return found, nil
 }
 
-// tierNamed returns the tier of a name: one that is known, or else one that has results, which all are known
-// from then on.
+// tierNamed returns the tier of a name: one that is known, or else one that has results, which
+// all are known from then on.
 func tierNamed(ctx context.Context, s *service, known *[]tier, name string) (tier, error) {
 	isNamed := func(t tier) bool { return strings.EqualFold(string(t.Name), name) }
 	if at := slices.IndexFunc(*known, isNamed); at >= 0 {
@@ -122,8 +122,8 @@ func wordsFlag(flags *pflag.FlagSet, words *[]string, about, want string, isAllo
 	})
 }
 
-// checkTierNames says of which tiers no race is open. A name that no tier has is a mistake, unless there is no open race
-// either.
+// checkTierNames reports the tiers of which no race is open. A name that no tier has is a
+// mistake, unless there is no open race either.
 func (p *program) checkTierNames(ctx context.Context, s *service, names []string, open []horseracing.Race) error {
 	known := []tier{{Name: horseracing.TierNameOmega}, {Name: horseracing.TierNameBeta}} // that are documented
 	for _, name := range names {

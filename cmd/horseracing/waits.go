@@ -13,9 +13,10 @@ import (
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
-// waits reports that the service is waited for: every five seconds if somebody may read it, or
-// else once a minute, and then that it responds again. It is the log of the client, which says why, and part of its transport,
-// which says that an attempt has no response yet.
+// waits reports that a command waits for the service: every five seconds on a terminal, and
+// otherwise once a minute. It also reports when the service responds again. It is the client's
+// log handler, which gets the reasons, and wraps the client's transport, to notice an attempt
+// that has no response yet.
 type waits struct {
 	slog.Handler
 	p *program

@@ -99,8 +99,8 @@ var (
 	races     = beam.NewCounter("horseracing", "races")
 	overflows = beam.NewCounter("horseracing", "overflows")
 
-	// A process has one client for all its days, which share what it learns about the rate limit. Add WithLimiter here to
-	// share a limit with other processes.
+	// A process has one client for all its days, which share what it learns about the rate limit.
+	// Add WithLimiter here to share a limit with other processes.
 	connect = sync.OnceValues(func() (*horseracing.Client, error) { return horseracing.NewClientFromEnv() })
 )
 

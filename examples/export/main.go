@@ -145,7 +145,8 @@ func main() {
 	}
 }
 
-// open opens or creates the database. It refuses one of another program, and one of another service, whose ids mean other races.
+// open opens or creates the database. It refuses a database of another program, and one of
+// another service, because the ids there mean other races.
 func (x *export) open(ctx context.Context, path string) (err error) {
 	x.db, err = sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
 	if err != nil {
@@ -259,7 +260,8 @@ func (x *export) skip(_ context.Context, err error) {
 	x.lost++
 }
 
-// save stores an entry, those that could not be read before it, and the position after them in one transaction.
+// save stores an entry, those that could not be read before it, and the position after them in
+// one transaction.
 func (x *export) save(ctx context.Context, listing string, cursor horseracing.Cursor, insertEntry func(*sql.Tx) error) error {
 	err := x.transact(ctx, func(tx *sql.Tx) error {
 		if err := insertEntry(tx); err != nil {

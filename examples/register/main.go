@@ -109,7 +109,8 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// run makes a round a minute after the last one, until ctx ends or a round says that no later one can succeed.
+// run makes a round a minute after the last one, until ctx ends or a round says that no later
+// one can succeed.
 func (b *bot) run(ctx context.Context) error {
 	for {
 		err := b.round(ctx)
@@ -185,7 +186,8 @@ func (b *bot) round(ctx context.Context) error {
 // errLedger is returned if the ledger cannot be read or written, so that nothing can be sent.
 var errLedger = errors.New("the ledger failed")
 
-// enter registers the horse and reports whether it is entered, or would be with -yes. An error ends the round.
+// enter registers the horse and reports whether it is entered, or would be with -yes. An error
+// ends the round.
 func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
 	r := horseracing.Registration{Horse: b.horse, Race: race.MainRaceID, UserKey: b.userKey}
 	did, err := "fits", b.ledger.Check(r, race.EntryFee)

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 
 const registerPath = "/api/v1/races/register"
 
-// try runs a test of a bot of horse 1, under a virtual clock, with a fake in memory whose races 1 to 3 close in an hour and
-// cost a token each.
+// try runs a test of a bot of horse 1, under a virtual clock, with a fake in memory whose races
+// 1 to 3 close in an hour and cost a token each.
 func try(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server, b *bot)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

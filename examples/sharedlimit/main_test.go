@@ -17,8 +17,9 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// startRedis starts a redis-server on a port of its own, and returns its address and how to end it. With -short, or if none is
-// installed, it is miniredis, which runs the script, too; with REQUIRE_SERVERS it has to be a redis-server.
+// startRedis starts a redis-server on a port of its own, and returns its address and how to end
+// it. With -short, or if no redis-server is installed, it starts miniredis instead, which also
+// runs the script. With REQUIRE_SERVERS it has to be a redis-server.
 func startRedis(t *testing.T) (addr string, stop func()) {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")

@@ -1,5 +1,5 @@
 // Package double has what the guarantees share: services that misbehave as a test demands, and
-// what must hold of every error.
+// checks that every error has to pass.
 package double
 
 import (

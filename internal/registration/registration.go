@@ -1,4 +1,5 @@
-// Package registration has what package ledger and the library share about a reading of a race.
+// Package registration has the error with which the library reports to package ledger that a race was
+// read and does not list a horse.
 package registration
 
 // NotListedError is the cause of an UndecidedError if the race was read whole, and does not list

@@ -24,9 +24,9 @@ const (
 	Permanent                 // a failure that every attempt would meet
 )
 
-// Classify returns what an attempt means, and whether its request may be sent again. A write may be
-// only if the attempt had no effect; a read is a GET. With both a response and an error, the response was received
-// and cannot be used.
+// Classify returns what an attempt means, and whether its request may be sent again. A write
+// may be only if the attempt had no effect; a read is a GET. With both a response and an error,
+// the response was received and cannot be used.
 func Classify(method string, resp *http.Response, err error) (meaning Meaning, mayRepeat bool) {
 	isRead := method == http.MethodGet
 	switch _, isUnsent := errors.AsType[*UnsentError](err); {
@@ -107,8 +107,9 @@ func Report(method string, resp *http.Response, err error) (pace.Outcome, pace.H
 // request is sent at least once an hour.
 const maxHold = time.Hour
 
-// hold returns for how long no request of the route may follow a response: until the Retry-After of a
-// refusal has passed, and while an announced limit is used up. If both are present, the shorter counts. A walk leaves a twelfth of an announced limit to others.
+// hold returns for how long no request of the route may follow a response: until the
+// Retry-After of a refusal has passed, and while an announced limit is used up. If both are
+// present, the shorter one counts. A walk leaves a twelfth of an announced limit to others.
 func hold(header http.Header, isRefusal bool) pace.Hold {
 	var named time.Duration
 	if isRefusal {

@@ -48,8 +48,9 @@ func (d *Doctor) Options() []horseracing.Option {
 // ErrDown is the error of a service that fails too often to be examined.
 var ErrDown = errors.New("most requests failed: the service, or something on the network path to it, is down")
 
-// Examine makes the checks until the context ends. The error is a reason to make none, without a report: the service is
-// not there, refuses the key, or fails on each route. With a report it is ErrDown.
+// Examine makes the checks until the context ends. The error is a reason to make none, without
+// a report: the service is not there, refuses the key, or fails on each route. With a report it
+// is ErrDown.
 func (d *Doctor) Examine(ctx context.Context, service *connection.Service) (*Report, error) {
 	d.service = service
 	d.progress("is it the service")
@@ -92,14 +93,16 @@ func (d *Doctor) responds(ctx context.Context, path string) bool {
 	return d.err == nil
 }
 
-// isUnread reports whether an error shows no more than that the service, or its network path, fails or is too busy.
+// isUnread reports whether an error shows no more than that the service, or its network path,
+// fails or is too busy.
 func isUnread(err error) bool {
 	_, isTransport := errors.AsType[*horseracing.TransportError](err)
 	return isTransport || errors.Is(err, horseracing.ErrServer) || errors.Is(err, horseracing.ErrRateLimited)
 }
 
-// get sends a GET and returns status and body of the response. Without a response, or with one that says only that the
-// service fails or is too busy, the check has failed. Nothing is sent to a service that is down.
+// get sends a GET and returns status and body of the response. Without a response, or with one
+// that says only that the service fails or is too busy, the check has failed. Nothing is sent
+// to a service that is down.
 func (d *Doctor) get(ctx context.Context, path string, body any) (status int, text []byte) {
 	var captured horseracing.Response
 	var raw json.RawMessage
