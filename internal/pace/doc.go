@@ -5,41 +5,44 @@
 // as a 502 or a reset, teach nothing.
 //
 //  1. Until the first refusal, nothing waits.
-//  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each waits
-//     for three fifths of the time since the refusal, give or take a tenth, but at least 20 ms
-//     and the interval of the rate, and at most 50 seconds. A probe without a response is given
-//     up after five seconds.
-//  3. The first backoff after thirty responses sets the rate to what was accepted per second, the
-//     backoffs included. Counting starts again after a pause of five seconds, and every five
-//     seconds while all is accepted. From then on requests are sent
-//     evenly. This first rate is a guess, so the rate doubles each time that thirty requests would
-//     take at it (slow start). The next refusal ends that, and cuts the rate twice.
-//  4. Each later backoff cuts the rate to 85 % (beta of RFC 9438), or to what was accepted of the
-//     requests since the last cut if that is less and they are thirty or more, at most by half.
-//     No rate is below one request in six seconds.
-//  5. Then the rate grows by the curve of CUBIC (RFC 9438): quickly up to the cut rate divided by
-//     beta, which is the rate that was refused unless the cut was deeper, slowly around it, and
-//     faster again beyond it. It is reached after K = ∛(rate · (1 − beta) / C) seconds, or in the
-//     time that thirty requests take at it if that is longer. Time without requests counts, too,
-//     unlike in section 5.8 of RFC 9438. Once the rate would be a hundred times as high, the
-//     limit is forgotten, and rule 1 holds.
+//  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each probe
+//     waits for three fifths of the time since the refusal, give or take a tenth, but at least
+//     20 ms and the interval of the rate, and at most 50 seconds. After five seconds without a
+//     response the next probe may be sent.
+//  3. The first backoff after thirty responses sets the rate to the number of requests accepted
+//     per second, with the time of backoffs included. The count starts again after a pause of
+//     five seconds, and every five seconds while all requests are accepted. From then on
+//     requests are sent evenly. This first rate is a guess, so the rate doubles each time that
+//     thirty requests would take at it (slow start). The next refusal ends slow start, and cuts
+//     the rate twice.
+//  4. Each later backoff cuts the rate to 85 % (beta of RFC 9438), or to the rate at which
+//     requests were accepted since the last cut, if that is less and thirty or more were sent
+//     since. One cut is at most by half. No rate is below one request in six seconds.
+//  5. Then the rate grows by the curve of CUBIC (RFC 9438): quickly up to the cut rate divided
+//     by beta, which is the rate that was refused unless the cut was deeper, slowly around it,
+//     and faster again beyond it. The rate that is the cut rate divided by beta is reached after
+//     K = ∛(rate · (1 − beta) / C) seconds, or in the time that thirty requests take at it if
+//     that is longer. Time without requests counts, too, unlike in section 5.8 of RFC 9438. Once
+//     the rate would be a hundred times as high, the limit is forgotten, and rule 1 holds.
 //  6. A backoff of more than 100 seconds is an outage, or the rest of a limit of an hour, and
-//     teaches nothing.
-//  7. A 429 is a refusal, always, and so is a 503 with a Retry-After. A 503 without one is a
-//     failure like any other, until more than a quarter of the last requests met one; then it
-//     is a refusal. For a single call a 503 without a Retry-After always remains a failure,
+//     changes no rate.
+//  7. A 429 is always a refusal, and so is a 503 with a Retry-After. A 503 without a Retry-After
+//     is a failure like any other, until more than a quarter of the last requests got one; then
+//     it is a refusal. For a single call a 503 without a Retry-After always remains a failure,
 //     which the call retries after a backoff of its own.
-//  8. This is done for each route and once more for all, and both must allow a request. The
-//     learner of all routes learns from the first refusal in each backoff of a route, but not if
-//     another route was accepted ninety times in a row, and requested in the last 100 seconds:
-//     then the limit belongs to the refused route alone.
-//  9. A Retry-After, or an announced limit that is used up, holds its route until then, and no
-//     probe of it is sent before. A write also waits for the Retry-After of a 503 to another
-//     route, unless a later request was accepted, because a 503 would leave its outcome unknown.
+//  8. There is one learner for each route and one for all routes, and both must allow a request.
+//     The learner of all routes learns from the first refusal in each backoff of a route, but
+//     not if another route was accepted ninety times in a row, and requested in the last 100
+//     seconds: then the limit belongs to the refused route alone.
+//  9. Until a Retry-After has passed, or while an announced limit is used up, its route is held:
+//     no request of the route is sent, not even a probe. A write also waits for the Retry-After
+//     of a 503 to another route, unless a later request was accepted, because a 503 would leave
+//     its outcome unknown.
 //  10. Of the requests that may be sent, the one with the highest priority goes first: writes,
-//     single reads, polls, walks; of one priority, the one that has waited longest. If nothing was
-//     sent for five seconds, a single call is sent despite rules 2 to 8. It waits for its MaxWait
-//     at most. A page of a walk or of a follower waits until its context ends.
+//     then single reads, then polls, then walks. Among requests of one priority, the one that
+//     has waited longest goes first. If nothing was sent for five seconds, a single call is sent
+//     despite rules 2 to 8. A single call waits for its MaxWait at most. A page of a walk or of
+//     a follower waits until its context ends.
 //
 // [Scheduler] has the goroutines and the clock, [Routes] the queues and rules 8 to 10, and the
 // learner in learner.go rules 1 to 7. The tests in rules_test.go are named after the rules, and

@@ -1,9 +1,10 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// A key is found without the white space and quotes around it, each of its characters as it is
-// or escaped as in JSON, in a JSON pointer or in a URL, and with characters that do not show
-// between them. A key of fewer than eight bytes is not looked for inside words.
+// White space and quotes around a key do not belong to it. A key is found if each of its
+// characters is written as it is or escaped as in JSON, in a JSON pointer or in a URL, also if
+// invisible characters are between them. A key of fewer than eight bytes is not looked for
+// inside words.
 package redact
 
 import (

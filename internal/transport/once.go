@@ -12,7 +12,7 @@ import (
 // GET, leaves through the Wire at most once, whatever the RoundTrippers between the two do.
 type Once struct{ Next http.RoundTripper }
 
-// RoundTrip sends a request. Reads pass.
+// RoundTrip sends a request. Reads are passed on unchanged.
 func (o Once) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		req = req.WithContext(context.WithValue(req.Context(), sentKey{}, new(atomic.Bool)))
@@ -23,7 +23,8 @@ func (o Once) RoundTrip(req *http.Request) (*http.Response, error) {
 // sentKey is the key of a write's context for the *atomic.Bool that says whether [Wire] has sent it.
 type sentKey struct{}
 
-// UnsentError is the error of a write that certainly did not leave, for want of a connection.
+// UnsentError is the error of a write that certainly did not leave, because no connection was
+// made.
 type UnsentError struct{ Err error }
 
 func (e *UnsentError) Error() string { return e.Err.Error() }

@@ -1,14 +1,14 @@
-// Package transport has RoundTrippers and functions that are of use alone: each returns what it has
-// found, and keeps nothing of a call.
+// Package transport has RoundTrippers and functions that can be used alone: each returns what
+// it has found, and keeps nothing of a call.
 //
 //	meaning.go  what a response or an error means: for retries, and for the pace
 //	retry.go    the backoff before a retry, and the budget of retries
 //	whole.go    a RoundTripper that returns a complete response or an error
 //	once.go     a RoundTripper that sends a write once, and the connections of reads and writes
 //
-// The table at Retry, in the package horseracing, says what ends each wait of a call. Of the links here,
-// Once does not wait, Whole ends what Wire waits for after its Timeout, and a Backoff ends after at most
-// the longest wait that it is given. Turns and permits are in package pace.
+// The table at Retry, in the package horseracing, says what ends each wait of a call. In this
+// package, Once does not wait, Whole interrupts a Wire after the Timeout, and a Backoff is at
+// most the longest wait that it is given. Turns and permits are in package pace.
 package transport
 
 import (
@@ -32,9 +32,10 @@ func Backoff(least, most time.Duration, retries int, resp *http.Response) time.D
 	return demanded + rand.N(max(jitter, 1))
 }
 
-// Budget is a number of tokens that the retries of many calls share. A retry takes some, a conclusive
-// response after retries gives them back, and one at once earns one. Random faults leave enough, and
-// in an outage the load soon falls to one attempt a call. The zero value is full.
+// Budget is a number of tokens that the retries of many calls share. Each retry takes some
+// tokens. A conclusive response gives back what its call has taken, or adds one token if the
+// call had no retry. If faults are random, enough tokens are left for retries. In an outage the
+// tokens are soon used up, and then each call makes one attempt. The zero value is full.
 type Budget struct {
 	mu    sync.Mutex
 	spent int

@@ -67,8 +67,9 @@ const maxFailureBody = 1 << 20
 
 type awaitKey struct{}
 
-// Await returns a context whose end does not interrupt [Whole]: an attempt that has begun lasts until
-// its response, or for its Timeout. The end is part of its error.
+// Await returns a context whose end does not interrupt [Whole]: an attempt that has begun lasts
+// until its response, or for its Timeout. If it fails after ctx has ended, its error includes
+// that of ctx.
 func Await(ctx context.Context) context.Context {
 	if ctx == nil { // the call refuses it
 		return nil
