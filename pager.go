@@ -85,10 +85,10 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // listing can return, and yields it once, except as documented at
 // [RacesService.ResultsV1]. No request is made until it is ranged over.
 //
-// A pager keeps its position: after a break or an error, range again to continue after
-// the last entry yielded, or save its [Cursor] and resume in another process. Pages that
-// were read ahead are requested again. A pager goes back in time: it does not yield what
-// finishes later. To keep a store up to date, use [Follower.CatchUp] and its cursor.
+// A pager keeps its position: after a break or an error, range again to continue after the last
+// entry yielded, or save its [Cursor] and resume in another process. Pages that were read ahead
+// are requested again. A pager goes back in time: it does not yield entries that finish later.
+// To keep a store up to date, use [Follower.CatchUp] and its cursor.
 //
 // Every error ends the loop. If an entry cannot be read, a [*DecodeError] is yielded in its
 // position. If all entries of a full page have the same start time, a [*TieOverflowError] is
