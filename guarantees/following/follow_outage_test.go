@@ -2,7 +2,6 @@ package following_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -123,33 +122,4 @@ func TestAPollThatFindsNothingFails(t *testing.T) {
 		}
 		double.Equal(t, "races", once(1, 5), f.times)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-func TestCatchUpYieldsWhatIsNewAndEnds(t *testing.T) {
-	for name, since := range map[string]time.Duration{"since a day ago": 24 * time.Hour, "from now on": 0} {
-		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			addRaces(fake, 1, 45, 10*time.Minute)
-			query, first := horseracing.FollowQuery{}, horseracing.RaceID(46)
-			if since > 0 {
-				query.Since, first = time.Now().Add(-since), 1
-			}
-			f := followed{isOnePoll: true}
-			read := func(last horseracing.RaceID) {
-				t.Helper()
-				began := time.Now()
-				if f.run(t, fake.Client(), query, time.Hour); len(f.errors) > 0 || time.Since(began) > time.Second {
-					t.Errorf("it ends after %v, errors %q", time.Since(began), f.errors)
-				}
-				double.Equal(t, fmt.Sprint("races up to ", last), once(first, last), f.times)
-			}
-			read(45)
-			read(45)
-			time.Sleep(30 * time.Minute)
-			fake.AddRaces(double.Finished(46, -20*time.Minute, -10*time.Minute)...)
-			read(47)
-			time.Sleep(12 * time.Hour)
-			fake.AddRaces(double.Finished(48, -9*time.Hour, -time.Minute)...)
-			read(49)
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
 }
