@@ -3,11 +3,11 @@
 //
 // A [Ledger] is a file of JSON Lines that any number of processes can have open. Just before
 // [Ledger.Register] sends a registration, it locks the file, reads what others appended, checks
-// the pair of horse and race and the budgets, and appends a line with the state [Sending]; when
+// the pair of horse and race and the budgets, and appends a line with the state [Sending]. Once
 // the outcome is known, it appends another line. Each line is on disk before the ledger
 // continues, and the file is locked for one line at a time, never during a request. A pair
 // whose last line is Sending, [Unknown] or [Entered] is not sent again by any process, and its
-// fee counts against the budgets, so a program that is killed leaves at worst an outcome that
+// fee counts against the budgets. So the worst that a killed program leaves is an outcome that
 // has to be looked up. [Ledger.Settle] reads such an outcome from the race; a bot calls it each
 // minute or so while it continues with other races. [Ledger.Decide] records an outcome that a
 // person found out in the game. Hours may pass until a race lists its horses, so choose budgets
@@ -15,11 +15,7 @@
 // how many bytes were written, so that [Open] returns an error, instead of starting an empty
 // ledger, if the file was emptied, replaced by a shorter one or lost.
 //
-// The author of another SDK could take this package over, because it needs little of its client: a
-// hook that is called just before a request leaves ([horseracing.OnSend]), errors that say whether
-// the request may have had an effect, a context that waits for a response that is under way, and a
-// reading that shows the effect ([horseracing.RacesService.Registered]). The ledger does not read
-// the race before it registers: the caller passes the fee.
+// The ledger does not read the race before it registers a horse: the caller passes the fee.
 package ledger
 
 import (

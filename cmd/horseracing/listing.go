@@ -251,7 +251,7 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	return errors.Join(err, at.save())
 }
 
-// toContinue is said of a crawl that was interrupted and knows its position.
+// toContinue is printed if a crawl was interrupted and its position is kept.
 const toContinue = "the crawl is incomplete: the same command line continues it"
 
 // newQuery selects what comes after a position, or if there is none what starts at --since.

@@ -77,8 +77,8 @@ func (f *outFile) close() (err error) {
 	return errors.Join(err, f.lock.Close())
 }
 
-// begin reads the file, compares its origin with that of this run, and cuts it. One that was removed
-// may begin anew.
+// begin reads the file, compares its origin with that of this run, and cuts it. If the file was
+// removed, the run may start a new one.
 func (f *outFile) begin(p *program, existed bool) error {
 	if err := f.read(time.Now()); err != nil {
 		return err

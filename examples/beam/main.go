@@ -1,13 +1,13 @@
-// Beam reads the finished races of years as an Apache Beam pipeline. It is for crawls for which
-// one machine is too small. Each element is a day: a worker reads its races with a pager, and
-// writes them to a file of JSON lines, as the service sent them.
+// Beam reads the finished races of several years as an Apache Beam pipeline. It is for crawls
+// that are too large for one machine. Each element is a day: a worker reads its races with a
+// pager, and writes them to a file of JSON lines, as the service sent them.
 //
 //	go -C examples/beam run . -out /tmp/history -since 2026-01-01
 //
-// It runs on Prism, the runner inside Beam's Go SDK, in this process; --runner chooses another (see
-// README.md). A day is written when it has been over for an hour, because races may still finish
-// after its end. Run it again to read the days that have no file yet. It also reads the days of the
-// last week again, and adds the races that have finished since.
+// It runs on Prism, the runner inside Beam's Go SDK, in this process; --runner chooses another
+// (see README.md). A day is written when it has been over for an hour, because races may still
+// finish after its end. Run it again to read the days that have no file yet. Each run also
+// reads the days of the last week again, and adds the races that have finished since.
 //
 // If the connection is lost, a worker retries each page for half a minute. Then its day fails, and
 // the runner repeats it or ends the job. A file appears only when its day is complete.

@@ -6,9 +6,9 @@
 //
 //	go -C examples/charts run . -out /tmp/charts -days 30
 //
-// Each says how many races it shows, from when, of which service, and in which units. If the
-// connection is lost, each page is retried for half a minute. Then the program ends with the
-// error, and draws nothing: a picture of half the races would mislead.
+// Each picture says how many races it shows, from which time and service, and in which units.
+// If the connection is lost, each page is retried for half a minute. Then the program ends with
+// the error, and draws nothing: a picture of half the races would mislead.
 package main
 
 import (

@@ -5,10 +5,11 @@
 //
 // Stop it at any moment, by Ctrl-C, kill -9 or a power cut, and start it again: each entry is
 // stored in one transaction with the position after it, so no race is lost and none is stored
-// twice. Another tier goes into the same file with another -tier.
+// twice. To store another tier in the same file, run it with another -tier.
 //
 // If the connection is lost, each request is retried for half a minute. Then the program ends
-// with the error, and the next run continues there; with -follow it continues by itself.
+// with the error, and the next run continues at that page. With -follow the program continues
+// by itself.
 package main
 
 import (
@@ -61,7 +62,7 @@ CREATE TABLE IF NOT EXISTS listings ( -- how far each was read
 	listing TEXT NOT NULL, tier_id INTEGER NOT NULL, service TEXT NOT NULL, since INTEGER NOT NULL, cursor TEXT NOT NULL,
 	PRIMARY KEY (listing, tier_id));`
 
-// The views are made anew at each start, so that an older file gets those of today. A
+// The views are created again at each start, so that an older file gets the present ones. A
 // participant without a total did not run, or the service left it out. SQLite has no median:
 // speed takes the middle of the sorted totals.
 const views = `

@@ -7,10 +7,10 @@
 // from paying for a race twice and from exceeding the budget, even if it is killed and
 // started again.
 //
-// If the connection is lost, the round ends with an error, and the next one tries again. If
-// it is lost while a registration is being sent, the fee is perhaps paid: it counts against
-// the budget, and that race is not tried again. Each round asks the service whether it lists
-// the horse, and meanwhile the bot enters other races.
+// If the connection is lost, the round ends with an error, and the next round starts a minute
+// later. If the connection is lost while a registration is being sent, the fee may be paid. The
+// fee counts against the budget, and that registration is not sent again. Each round reads
+// whether the race lists the horse, and meanwhile the bot enters other races.
 package main
 
 import (

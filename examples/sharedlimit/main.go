@@ -7,8 +7,9 @@
 // Each client has a connection of its own to Redis, as if it were another process. Without
 // REDIS_ADDR a Redis is embedded.
 //
-// If the connection to Redis is lost, nothing is sent: calls fail within a second or two. If the
-// one to the service is lost, calls are retried, and each retry needs a permission, too.
+// If the connection to Redis is lost, nothing is sent: calls fail within a second or two. If
+// the connection to the service is lost, calls are retried, and each retry needs a permission,
+// too.
 package main
 
 import (
@@ -109,7 +110,8 @@ func main() {
 	}
 }
 
-// read lets clients read the open races, over and over until ctx ends, and returns how many calls they made.
+// read lets clients read the open races, over and over until ctx ends, and returns how many
+// calls they made.
 func read(ctx context.Context, clients int, newLimiter func() horseracing.Limiter) (int64, error) {
 	var calls atomic.Int64
 	group, ctx := errgroup.WithContext(ctx) // the first error ends all

@@ -7,8 +7,8 @@
 //
 // If the connection to the service is lost, the page keeps the last races and says that the
 // service does not respond, and since when. Watch polls on, with a backoff of up to five
-// minutes. The page also says if the service shows a list in which every race has closed, which
-// a replica does that lags behind, and if the browser has lost its connection to this server.
+// minutes. The page also says if every race of the list has closed, as in the list of a replica
+// that lags behind, and if the browser has lost its connection to this server.
 package main
 
 import (

@@ -13,7 +13,7 @@ const (
 	scale     = 0.00025               // CUBIC's C: how the rate grows, in requests a second per cubed second
 	sample    = 30                    // requests that show a rate or a share; no rate doubles, or is back after a cut, with fewer
 	roundTrip = 20 * time.Millisecond // the shortest wait before a probe
-	patience  = 5 * time.Second       // until a probe is given up, a single call is sent anyway, or a pause ends a burst
+	patience  = 5 * time.Second       // until another probe may be sent, a single call is sent anyway, or a pause ends a burst
 	longest   = 10 * patience         // the longest wait before a probe
 	outage    = 20 * patience         // a backoff that is longer teaches nothing
 	forgotten = 100                   // a rate that grew so many times is not limited any more

@@ -135,7 +135,8 @@ func match(key, text string, at int, isCut bool) int {
 	return end
 }
 
-// isOther reports, at a glance, that another character than the key's second follows its first.
+// isOther reports without decoding that another character than the key's second follows its
+// first.
 func isOther(text, key string) bool {
 	return len(text) > 1 && len(key) > 1 && text[0] == key[0] && text[1] != key[1] && isPlain(text[0]) && isPlain(text[1])
 }

@@ -1,5 +1,5 @@
-// Package enter is the one way in which the programs enter a horse into a race: look,
-// register through a ledger, and look again if the outcome is unknown.
+// Package enter enters a horse into a race, for all programs: it reads the race, registers the
+// horse through a ledger, and reads the race again if the outcome is unknown.
 package enter
 
 import (

@@ -1,5 +1,5 @@
-// Package signals ends the programs so that no registration loses its outcome: the first
-// signal ends what waits, and a registration that was sent has the time of an attempt.
+// Package signals ends the programs so that the outcome of no registration is lost: the first
+// signal ends every wait except that for the response to a registration that was sent.
 package signals
 
 import (

@@ -1,5 +1,5 @@
-// Package doctor finds out how the service reads its own document, where another reading
-// than the literal one costs money or races. It only reads.
+// Package doctor finds out how the service behaves in cases that the API reference leaves open,
+// if another behaviour than the literal one costs money or races. It changes nothing.
 package doctor
 
 import (
