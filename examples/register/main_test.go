@@ -39,8 +39,12 @@ func try(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server, b *
 	synctest.Test(t, func(t *testing.T) {
 		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
 		defer fake.Close()
+		closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 		for id := range horseracing.RaceID(3) {
-			addRace(t, fake, id+1, "1")
+			fake.AddRaces(horseracing.Race{
+				MainRaceID: id + 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, "1"),
+				Participants: []horseracing.RaceParticipant{{Number: 9999}},
+			})
 		}
 		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens(t, "3")))
 		if err != nil {
@@ -51,16 +55,6 @@ func try(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server, b *
 			client: fake.Client(), ledger: l, horse: 1, userKey: fake.UserKey(0), pays: true, atOnce: 3, out: new(strings.Builder),
 			refused: map[horseracing.RaceID]bool{}, printed: map[horseracing.RaceID]string{},
 		})
-	})
-}
-
-// addRace adds a race with a participant that closes in an hour, for a fee in tokens.
-func addRace(t *testing.T, fake *horseracingtest.Server, id horseracing.RaceID, fee string) {
-	t.Helper()
-	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-	fake.AddRaces(horseracing.Race{
-		MainRaceID: id, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, fee),
-		Participants: []horseracing.RaceParticipant{{Number: 9999}},
 	})
 }
 
@@ -123,7 +117,8 @@ func TestTheBotSendsNothingWithoutYesAndElseEntersEachRaceOnce(t *testing.T) {
 
 func TestAFeeThatIsPerhapsPaidCountsAndTheBotEntersOtherRaces(t *testing.T) {
 	try(t, func(t *testing.T, fake *horseracingtest.Server, b *bot) {
-		addRace(t, fake, 4, "1.5")
+		closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+		fake.AddRaces(horseracing.Race{MainRaceID: 4, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, "1.5")})
 		b.atOnce = 4
 		fake.Inject(horseracingtest.Fault{Path: registerPath, TakesEffectAfter: 10 * time.Minute})
 		runFor(t, b, 5*time.Minute)
@@ -165,7 +160,8 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 	} {
 		fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
 		defer fake.Close()
-		addRace(t, fake, 1, "1")
+		closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+		fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, "1")})
 		path := filepath.Join(t.TempDir(), "l")
 		program := exec.Command(os.Args[0], "-yes", "-horse", "1", "-ledger", path)
 		program.Env = append(os.Environ(), asProgram+"=1", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey, "HORSERACING_USER_KEY="+string(fake.UserKey(0)))
