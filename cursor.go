@@ -19,7 +19,7 @@ import (
 // or of another tier fails with ErrInvalidArgument. The zero Cursor is the beginning of a
 // listing.
 //
-// A Pager's cursor leads to older entries only. To read what has finished since, store the
+// A Pager's cursor leads to older entries only. To read entries that finish later, store the
 // cursor of a [Follower].
 //
 // Store its text together with the entries that were read. The text of a [Pager]'s

@@ -34,10 +34,10 @@ type FollowQuery struct {
 // before. A program that keeps running ranges over [Follower.All].
 //
 // A Follower keeps its position as a [Pager] does: break out of a loop, then range again to
-// continue, or store [Follower.Cursor] and resume in another process. Store the cursor in the
-// transaction that handles an entry, and none is handled twice. No entry is missed, even across
-// restarts, unless its result appears too late. A result is in time if its entry starts at most
-// Lookback before the newest entry that the Follower has read.
+// continue, or store [Follower.Cursor] and resume in another process. If you store the cursor
+// in the transaction that handles an entry, no entry is handled twice. No entry is missed, even
+// across restarts, unless its result appears too late. A result is in time if its entry starts
+// at most Lookback before the newest entry that the Follower has read.
 //
 // A Follower is not safe for concurrent use, and only one loop may range over it at a
 // time.
@@ -56,9 +56,9 @@ type Follower[T any] struct {
 
 // Follow returns a Follower of the finished races.
 //
-// With Since it yields the races that start at Since or later, past races first.
-// Without Since it yields the races that finish after its first successful poll: all of them, if
-// that poll found none. With Resume it continues after a saved cursor.
+// With Since it yields the races that start at Since or later, past races first. Without Since
+// it yields the races that finish after its first successful poll. If that poll found no race,
+// it yields all races that are listed later. With Resume it continues after a saved cursor.
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
@@ -148,9 +148,9 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's
-// position, oldest first, and ends. An error ends it too, also that of ctx, unless the skip
-// handler gets it. To continue, range over CatchUp or All again: an entry that could not be read
-// is passed over, and a page that could not be read is requested again.
+// position, oldest first, and ends. An error ends the loop too, including the error of ctx,
+// unless the skip handler gets it. To continue, range over CatchUp or All again: an entry that
+// could not be read is passed over, and a page that could not be read is requested again.
 //
 // Without Since and Resume, the first CatchUp yields no entry, but determines the position to
 // start from: store the [Follower.Cursor] after it.

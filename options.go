@@ -320,8 +320,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
 // is an HTML page, is empty although JSON is documented, or ends early.
 //
-// The context ends whatever a call waits for (except [OnSend], and a response that package ledger
-// awaits). Besides, each wait ends as follows:
+// The context ends every wait of a call, except [OnSend] and a response that package ledger
+// waits for. In addition, each wait ends as follows:
 //
 //	the call's turn, which comes after other requests,   after MaxWait, for all turns of the
 //	a Retry-After and an announced limit                 call together; for a page never

@@ -91,8 +91,8 @@ const (
 	TierNameBeta  TierName = "Beta"
 )
 
-// Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It
-// embeds a [time.Time]; one decoded from JSON is in UTC. The zero value means null or
+// Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It embeds a
+// [time.Time]. A Timestamp that was decoded from JSON is in UTC. The zero value means null or
 // an absent member. To compare two, name the embedded time: t.Before(other.Time).
 type Timestamp struct{ time.Time }
 

@@ -47,7 +47,7 @@ func WithReadOnly() Option {
 // budget. errors.Is finds [ErrFee] or [ErrBudget]; nothing was sent.
 type LimitError struct {
 	Err    error              // wraps ErrFee or ErrBudget
-	Amount horseracing.BigInt // the fee, or what the fees would add up to
+	Amount horseracing.BigInt // the fee, or the sum that the fees would reach
 	Limit  horseracing.BigInt
 }
 

@@ -17,7 +17,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// rewritten lets change rewrite the body of each response of status 200. It gets the body of the request, too.
+// rewritten lets change rewrite the body of each response of status 200. It gets the body of
+// the request, too.
 func rewritten(change func(requested, body []byte) []byte) horseracing.Option {
 	return double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 		requested, _ := io.ReadAll(req.Body)
