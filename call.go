@@ -196,20 +196,21 @@ func newAttempt(number int, resp *http.Response, err error) attempt {
 // response is decoded first, since one that is damaged is retried.
 func (x *exchange) check(ctx context.Context, resp *http.Response, _ error) (bool, error) {
 	if x.stopped != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // conclude makes the error of it
 	}
 	if x.last.status/100 == 2 {
 		x.last.err = x.last.verify(x.into)
 	}
-	op, retry, mayRepeat := &x.request.op, x.config.retry, false
-	x.meaning, mayRepeat = transport.Classify(op.method, resp, x.last.err)
+	op, retry := &x.request.op, x.config.retry
+	meaning, mayRepeat := transport.Classify(op.method, resp, x.last.err)
+	x.meaning = meaning
 	switch ended := ctx.Err(); {
 	case !mayRepeat, ended != nil && errors.Is(x.last.err, ended):
 		return false, nil
 	case ended != nil:
 		x.stopped = ended
-		return false, nil
-	case x.meaning == transport.Refused: // the pace makes the next attempt wait, or ends the call
+		return false, nil //nolint:nilerr // it is stopped
+	case meaning == transport.Refused: // the pace makes the next attempt wait, or ends the call
 		return true, nil
 	case x.failures >= retry.Max, !op.isPage && transport.RetryAfter(x.last.header) > retry.MaxWait:
 		return false, nil

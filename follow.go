@@ -175,7 +175,7 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 			switch {
 			case err == nil && p.low < noEnd:
 				continue
-			case err == errLeft, err != nil && ctx.Err() != nil && !isOnePoll: // All ends without an error
+			case errors.Is(err, errLeft), err != nil && ctx.Err() != nil && !isOnePoll: // All ends without an error
 				return
 			case err != nil:
 				f.last = nil
