@@ -28,8 +28,8 @@
 //	Follower.All      finished races as they appear, oldest first    1 or more every 30 s (Interval)
 //
 // Races.Follow returns the [Follower]. Each of its polls also reads the races of the last hour
-// (Lookback) again. That takes one more request for every nine of them. [Race.CheckEntry] reports
-// whether a horse may enter a race, without a request.
+// (Lookback) again, with one more request for every nine of these races. [Race.CheckEntry]
+// reports whether a horse may enter a race, without a request.
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
 // tier, by default Omega; to read several tiers, make a query for each. A [Pager] goes back in
