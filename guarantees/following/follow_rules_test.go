@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,6 +93,58 @@ func TestAfterAnEmptyListingEveryRaceIsNew(t *testing.T) {
 	}
 }
 
+// A race every 90 minutes is listed at its start, and has its result ten minutes later. It comes
+// with it, also if the listing shows no other race that has one.
+func TestARaceComesWithItsResultHoweverItsFollowerRuns(t *testing.T) {
+	const races = 12
+	for name, test := range map[string]struct {
+		query    horseracing.FollowQuery
+		restarts time.Duration // 0: one process
+		isCron   bool          // each process is a CatchUp, and the next one starts a minute later
+		empty    time.Duration // every list is empty for that long, from the third race on
+	}{
+		"resumed every five minutes":       {restarts: 5 * time.Minute, query: horseracing.FollowQuery{Since: time.UnixMilli(1)}},
+		"CatchUp by cron":                  {isCron: true, query: horseracing.FollowQuery{Since: time.UnixMilli(1)}},
+		"from the first poll on":           {},
+		"from the first poll on, by cron":  {isCron: true},
+		"from now on":                      {query: horseracing.FollowQuery{Since: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}},
+		"after two hours of empty lists":   {query: horseracing.FollowQuery{Since: time.UnixMilli(1)}, empty: 2 * time.Hour},
+		"the same, resumed each half hour": {query: horseracing.FollowQuery{Since: time.UnixMilli(1)}, empty: 2 * time.Hour, restarts: 30 * time.Minute},
+	} {
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			end := time.Now().Add((races + 1) * 90 * time.Minute)
+			for i := range races {
+				time.AfterFunc(time.Duration(i)*90*time.Minute, func() { // the first one is listed at the first poll
+					race := double.Finished(horseracing.RaceID(i+1), 0)[0]
+					early := race
+					early.FinalOrder, early.Winners = nil, nil
+					fake.AddRaces(early)
+					time.AfterFunc(10*time.Minute, func() { fake.AddRaces(race) })
+					if i == 3 && test.empty > 0 {
+						fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusOK, Body: "[]", Times: -1})
+						time.AfterFunc(test.empty, fake.ClearFaults)
+					}
+				})
+			}
+			time.Sleep(time.Minute)
+			f := followed{isOnePoll: test.isCron, yielded: func(r *horseracing.Race) {
+				if !r.Finished() {
+					t.Errorf("race %d came without its result", r.MainRaceID)
+				}
+			}}
+			for time.Now().Before(end) {
+				within := time.Until(end)
+				if test.restarts > 0 {
+					within = test.restarts
+				}
+				f.run(t, fake.Client(), test.query, within)
+				time.Sleep(time.Minute)
+			}
+			double.Equal(t, "races", once(1, races), f.times)
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
 // A race that nobody entered has no result, and does not wait for one.
 func TestARaceThatNobodyEnteredIsNotHeldBack(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
@@ -114,6 +167,31 @@ func TestEachFailureOfAPageIsYielded(t *testing.T) {
 			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}, time.Hour)
 			double.Equal(t, "races", once(1, 80), f.times)
 			double.Equal(t, "errors", 2, len(f.errors))
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// Races come in order, also if some lack their results, and the newest page fails at first.
+func TestAnOutageAtTheBeginningOfAPollKeepsTheOrder(t *testing.T) {
+	for _, failures := range []int{0, 5, 20} {
+		double.RunBubble(t, fmt.Sprint(failures), func(t *testing.T, fake *horseracingtest.Server) {
+			for i, race := range double.Finished(1, -3*time.Hour, -160*time.Minute, -2*time.Hour) {
+				if race.StartTime.Time = race.StartTime.Add(time.Duration(i)); i == 1 {
+					race.FinalOrder, race.Winners = nil, nil
+				}
+				fake.AddRaces(race)
+			}
+			addRaces(fake, 4, 63, time.Minute)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Times: failures})
+			var ids []horseracing.RaceID
+			for race, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour)}).All(double.Within(t, 3*time.Hour)) {
+				if err == nil {
+					ids = append(ids, race.MainRaceID)
+				}
+			}
+			if len(ids) != 63 || !slices.IsSorted(ids) {
+				t.Errorf("%d races, in the order %v", len(ids), ids)
+			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
