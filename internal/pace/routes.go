@@ -84,28 +84,22 @@ func NewRoutes(random func() float64) *Routes {
 	return &Routes{random: random, common: learner{random: random}, routes: map[string]*route{}}
 }
 
-// Join puts a request into the queue of its kind.
+// Join puts a request into the queue of its kind. Queues that nobody waits in are forgotten when a
+// new one is needed, since a program may use any number of MaxWaits.
 func (p *Routes) Join(now time.Time, w *Waiter) {
 	if w.route = p.routes[w.Route]; w.route == nil {
 		w.route = &route{learner: learner{random: p.random}}
 		p.routes[w.Route] = w.route
 	}
-	w.queue, w.began = p.queueOf(w.Kind), now.Add(-w.waited)
+	i := slices.IndexFunc(p.queues, func(q *queue) bool { return q.Kind == w.Kind })
+	if i < 0 {
+		p.queues = slices.DeleteFunc(p.queues, func(q *queue) bool { return len(q.waiters) == 0 })
+		i, p.queues = len(p.queues), append(p.queues, &queue{Kind: w.Kind})
+	}
+	w.queue, w.began = p.queues[i], now.Add(-w.waited)
 	place, _ := slices.BinarySearchFunc(w.queue.waiters, w, func(other, w *Waiter) int { return cmp.Or(other.began.Compare(w.began), -1) })
 	w.queue.waiters = slices.Insert(w.queue.waiters, place, w)
 	p.waiting++
-}
-
-// queueOf returns the queue of a kind. Kinds that nobody waits in are forgotten when a new one
-// comes, since a program may use any number of MaxWaits.
-func (p *Routes) queueOf(kind Kind) *queue {
-	for _, q := range p.queues {
-		if q.Kind == kind {
-			return q
-		}
-	}
-	p.queues = append(slices.DeleteFunc(p.queues, func(q *queue) bool { return len(q.waiters) == 0 }), &queue{Kind: kind})
-	return p.queues[len(p.queues)-1]
 }
 
 // Leave removes a request from its queue without sending it.

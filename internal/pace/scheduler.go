@@ -92,7 +92,11 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, notify func()) error {
 // Report reports the outcome of the request of w, and for how long its response holds its
 // route.
 func (s *Scheduler) Report(w *Waiter, outcome Outcome, hold Hold) {
-	s.update(func(now time.Time) { s.routes.Report(now, w, outcome, hold) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.routes.Report(now, w, outcome, hold)
+	s.dispatch(now)
 }
 
 // update makes a change, and then what it allows.
