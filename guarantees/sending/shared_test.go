@@ -79,7 +79,7 @@ func TestClientsOfOneKeyShareALimitEvenly(t *testing.T) {
 					accepted[i] = map[string]float64{}
 					clients[i] = double.Client(t, counting(accepted[i], http.StatusOK, learned, respond))
 				}
-				crawls(t, clients, 15*time.Minute)
+				crawls(t, clients, 25*time.Minute)
 				var shares []float64
 				for i := range accepted {
 					shares = append(shares, accepted[i]["GET"])
