@@ -138,7 +138,7 @@ func must[T any](v T, err error) T {
 // TestEveryCallSendsOneRequestAndReadsTheList keeps the comparison honest.
 func TestEveryCallSendsOneRequestAndReadsTheList(t *testing.T) {
 	for _, p := range append([]peer{hand, ours}, others...) {
-		for want, text := range []string{p.empty, strings.Replace(p.empty, "[]", `[{"tier":"Omega"}]`, 1)} {
+		for want, text := range []string{p.empty, strings.Replace(p.empty, "[]", `[{"main_race_id":1,"tier":"Omega"}]`, 1)} {
 			m := &memory{text: text}
 			n, err := p.client(&http.Client{Transport: m})()
 			if err != nil || n != want || m.requests != 1 {
