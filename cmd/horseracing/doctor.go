@@ -26,6 +26,9 @@ func (p *program) doctorCommand() *cobra.Command {
 			if report == nil {
 				return err
 			}
+			if p.demo {
+				report.Service, report.Contains = "the embedded fake (--demo)", "This report is about the fake, not about the service."
+			}
 			return cmp.Or(err, p.printReport(ctx, report, markdown))
 		}, d.Options()...)
 	})

@@ -130,6 +130,10 @@ func TestNoKeyIsInAnyOutputOfTheDoctor(t *testing.T) {
 
 func TestAReportForPeopleHasALineForWhatDiffers(t *testing.T) {
 	t.Parallel()
+	demo := run(t, nil, "doctor", "--demo", "--rate", "1000", "--table").stdout
+	if !strings.HasPrefix(demo, "the embedded fake (--demo), examined ") || strings.Contains(demo, "attach it") || strings.Contains(demo, " \n") {
+		t.Error(demo)
+	}
 	fake := newFake(t, horseracingtest.WithReadings(horseracingtest.Readings{Inclusive: true}))
 	for form, want := range map[string]int{"--table": 1, "--verbose": 12, "--markdown": 12} {
 		got := run(t, environment(fake), "doctor", "--rate", "1000", form)

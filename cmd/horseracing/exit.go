@@ -135,7 +135,11 @@ func (p *program) exit(ctx context.Context, err error) int {
 	case p.asJSON && err != nil:
 		p.printError(end, err)
 	case end == misused:
-		p.say(fmt.Sprintf("%v (see %s -h)", err, p.name))
+		about := p.name
+		if strings.Contains(err.Error(), "HORSERACING_") { // a variable, which the program's help describes
+			about = "horseracing"
+		}
+		p.say(fmt.Sprintf("%v (see %s -h)", err, about))
 	case end.status <= 128: // or else a signal's
 		p.say(explain(err))
 	}
@@ -197,7 +201,7 @@ var withFlags = strings.NewReplacer(
 	"call Settle, or Decide if you know the outcome", "horseracing ledger FILE --settle finds it out",
 )
 
-// explain returns the error's own text, except for the two things that go wrong
+// explain returns the error's own text, except for the things that go wrong
 // on a first run.
 func explain(err error) string {
 	if errors.Is(err, errExpired) && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
@@ -211,5 +215,9 @@ func explain(err error) string {
 		broken, _ := errors.AsType[*horseracing.TransportError](err)
 		return fmt.Sprintf("%s (%v)", fault, broken.Err)
 	}
-	return withFlags.Replace(err.Error())
+	text := withFlags.Replace(err.Error())
+	if errors.Is(err, horseracing.ErrForbidden) && strings.Contains(text, "user_key") { // as the service calls it
+		text = "check HORSERACING_USER_KEY: " + text
+	}
+	return text
 }

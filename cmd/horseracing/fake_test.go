@@ -91,7 +91,7 @@ func TestTheFakeOpensFinishedRacesAgain(t *testing.T) {
 	writeFile(t, file, text)
 	_, service := startFake(t, "--history", file)
 	expect(t, service, result{stdout: strings.Split(lines[19], ",")[1]}, "open") // the id of the oldest
-	expect(t, service, result{}, "results")
+	expect(t, service, result{stderr: "no finished race was found\n"}, "results")
 }
 
 func TestALimitIsWrittenInOneWord(t *testing.T) {

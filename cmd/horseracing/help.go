@@ -70,6 +70,8 @@ var wanted = map[string]string{
 
 // mistake returns the error of a command line in one sentence.
 func mistake(c *cobra.Command, err error) error {
+	unknown, isUnknownFlag := errors.AsType[*pflag.NotExistError](err)
+	empty, isEmpty := errors.AsType[*pflag.ValueRequiredError](err)
 	invalid, isInvalid := errors.AsType[*pflag.InvalidValueError](err)
 	text, suggested, isUnknown := strings.Cut(err.Error(), "\n\nDid you mean this?\n")
 	switch {
@@ -77,8 +79,29 @@ func mistake(c *cobra.Command, err error) error {
 		text = fmt.Sprintf("invalid argument %q for --%s: want %s", invalid.GetValue(), invalid.GetFlag().Name, wanted[invalid.GetFlag().Value.Type()])
 	case isUnknown:
 		text += ": did you mean " + strings.Join(strings.Fields(suggested), " or ") + "?"
+	case isUnknownFlag:
+		if like := flagsLike(c, unknown.GetSpecifiedName()); len(like) > 0 {
+			text += ": did you mean --" + strings.Join(like, " or --") + "?"
+		}
+	case isEmpty:
+		name, _ := pflag.UnquoteUsage(empty.GetFlag())
+		text = fmt.Sprintf("an argument is missing: --%s %s", empty.GetFlag().Name, name)
+		if short := empty.GetSpecifiedShortnames(); short != "" {
+			text = fmt.Sprintf("an argument is missing: -%s %s", empty.GetFlag().Shorthand, name)
+		}
+	case c.HasParent() && strings.HasPrefix(text, "unknown command"):
+		text = "it takes no arguments"
 	case strings.Contains(text, " arg(s)"):
 		text = "usage: " + c.UseLine()
 	}
 	return usageError(strings.Join(strings.Fields(text), " "))
+}
+
+// flagsLike returns the flags of a command whose names are like one that does not exist.
+func flagsLike(c *cobra.Command, name string) []string {
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	return flags.SuggestionsFor(name)
 }

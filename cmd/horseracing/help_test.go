@@ -20,7 +20,7 @@ func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			for line := range strings.Lines(text.String()) {
-				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > width {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, " \n")); n > width {
 					t.Errorf("%s: %d columns: %s", name, n, line)
 				}
 			}
@@ -30,6 +30,25 @@ func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestEveryExampleOfADemoWorks(t *testing.T) {
+	t.Parallel()
+	n := 0
+	root := new(program).rootCommand()
+	for _, c := range append(root.Commands(), root) {
+		for line := range strings.Lines(c.Example) {
+			if args := strings.Fields(line); strings.Contains(line, " --demo") {
+				n++
+				if got := run(t, nil, args[1:]...); got.status != 0 || got.stdout == "" {
+					t.Errorf("%s: %+v", line, got)
+				}
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("there is no example with --demo")
 	}
 }
 

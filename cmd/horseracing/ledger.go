@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,8 @@ func (p *program) ledgerCommand() *cobra.Command {
 		}
 		entries, err := ledger.Read(args[0]) // before a change, so that a wrong name creates nothing
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("there is no ledger %s", args[0])
 		case err != nil:
 			return err
 		case o.settle || o.decide != "":

@@ -47,7 +47,7 @@ func TestALedgerIsDecidedOrSettled(t *testing.T) {
 		fake, args, file := newRegistration(t)
 		lost := horseracingtest.Fault{Method: "POST", ResetAfter: true}
 		fake.Inject(lost, horseracingtest.Fault{Path: "/api/v1/races/7", Status: 400, Skip: 1})
-		expect(t, environment(fake), result{`"state":"unknown","note":"POST `, "the fee may be paid: run the same command again to find out", 7}, args...)
+		expect(t, environment(fake), result{`"state":"unknown","note":"POST `, file + " --horse 1 --race 7 --decide entered", 7}, args...)
 		expect(t, nil, result{stdout: `"state":"unknown","note":"POST `}, "ledger", file)
 		expect(t, environment(fake), result{stdout: want}, append([]string{"ledger", file}, strings.Fields(change)...)...)
 	}

@@ -143,7 +143,7 @@ type printer[T any] struct {
 }
 
 func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
-	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name+"s", p.interactive)}
+	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name, p.interactive)}
 }
 
 // print prints an entry as this line.
@@ -210,6 +210,9 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 			return err
 		}
 	}
+	if r.printed == 0 {
+		p.say("no finished " + o.name + " was found")
+	}
 	return r.flush()
 }
 
@@ -244,15 +247,23 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	case err != nil && at.Cursor.IsZero():
 		return err // a first run that read nothing leaves --since to the next
 	}
-	if o.cursor != "" && ctx.Err() != nil {
-		p.say(toContinue)
+	if o.cursor != "" {
+		o.sayHowToContinue(ctx, p, err)
 	}
 	_ = at.keep(f.Cursor()) // save returns its error
 	return errors.Join(err, at.save())
 }
 
-// toContinue is printed if a crawl was interrupted and its position is kept.
-const toContinue = "the crawl is incomplete: the same command line continues it"
+// sayHowToContinue says what to do about a crawl that ended early, and whose position is kept.
+func (o *listingOptions) sayHowToContinue(ctx context.Context, p *program, err error) {
+	switch {
+	case ctx.Err() == nil && !isUnavailable(err): // it is complete, or the same command line would fail again
+	case o.follow:
+		p.say("stopped: the same command line continues")
+	default:
+		p.say("not all " + o.name + "s were read yet: the same command line continues")
+	}
+}
 
 // newQuery selects what comes after a position, or if there is none what starts at --since.
 func (o *listingOptions) newQuery(at *position) horseracing.FollowQuery {

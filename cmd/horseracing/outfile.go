@@ -225,7 +225,7 @@ func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions
 	if err != nil {
 		return err
 	}
-	added, reached := 0, p.progressOf("races", false)
+	added, reached := 0, p.progressOf("race", false)
 	err = each(ctx, p, o, loop(ctx, o, s.Races.Follow(f.query(o))), func(e horseracing.Entry[horseracing.Race]) error {
 		if f.has[keyOf(e.Value)] {
 			return nil
@@ -240,9 +240,11 @@ func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions
 		}
 		return err
 	})
-	p.say(fmt.Sprintf("races added to %s: %d", o.out, added))
-	if err != nil {
-		p.say(toContinue)
+	if err != nil && f.size == 0 {
+		p.say("nothing was written to " + o.out + " yet")
+	} else {
+		p.say(fmt.Sprintf("races added to %s: %d", o.out, added))
+		o.sayHowToContinue(ctx, p, err)
 	}
 	return errors.Join(err, f.sync(), f.close())
 }

@@ -128,26 +128,38 @@ func TestAFirstRunThatFailedFixesNoSince(t *testing.T) {
 }
 
 // Rows go to the file, so that progress goes to the terminal, whatever standard output is.
-func TestAnInterruptedFileSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithLatency(time.Second))
-		defer fake.Close()
-		var stderr strings.Builder
-		p := &program{name: "horseracing results", interactive: true, attended: true, stderr: &stderr, reported: time.Now()}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		o := listingFlags(&cobra.Command{}, "race")
-		o.out = filepath.Join(t.TempDir(), "f")
-		s := &service{Client: fake.Client()}
-		if err := o.resolve(ctx, p, s); err != nil {
-			t.Fatal(err)
-		}
-		err := p.keepResults(ctx, s, o)
-		lines := strings.SplitAfter(stderr.String(), "\n")
-		if n := len(lines); err == nil || n < 6 || !strings.Contains(lines[0], " races, ") || lines[n-2] != "horseracing results: "+toContinue+"\n" {
-			t.Errorf("%v: %q", err, lines)
-		}
-	})
+func TestAFileThatEndsEarlySaysWhatToDo(t *testing.T) {
+	for want, test := range map[string]struct {
+		follow, isSlow bool // slow enough to show progress
+		fault          horseracingtest.Fault
+	}{
+		"not all races were read yet: the same command line continues": {isSlow: true, fault: horseracingtest.Fault{Delay: time.Second, Times: -1}},
+		"stopped: the same command line continues":                     {follow: true, fault: horseracingtest.Fault{Delay: time.Millisecond, Times: -1}},
+		"nothing was written to f yet":                                 {fault: horseracingtest.Fault{Delay: time.Hour, Times: -1}},
+		"races added to f: ":                                           {fault: horseracingtest.Fault{Status: 401, Skip: 150, Times: -1}}, // and no more
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
+			defer fake.Close()
+			fake.Inject(test.fault)
+			var stderr strings.Builder
+			p := &program{name: "horseracing results", interactive: true, attended: true, stderr: &stderr, reported: time.Now()}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			o := listingFlags(&cobra.Command{}, "race")
+			o.out, o.follow = filepath.Join(t.TempDir(), "f"), test.follow
+			s := &service{Client: fake.Client()}
+			if err := o.resolve(ctx, p, s); err != nil {
+				t.Fatal(err)
+			}
+			err := p.keepResults(ctx, s, o)
+			lines := strings.Split(strings.ReplaceAll(stderr.String(), o.out, "f"), "\n")
+			last := lines[len(lines)-2]
+			if err == nil || !strings.HasPrefix(last, "horseracing results: "+want) || test.isSlow != strings.HasPrefix(lines[0], "horseracing results: 1 race, at ") {
+				t.Errorf("%v: %q", err, lines)
+			}
+		})
+	}
 }
 
 // A file that is rotated while it is written gets no zeros and loses no race: the program
@@ -181,9 +193,8 @@ func TestAFileThatIsRotatedIsNotWrittenAnyMore(t *testing.T) {
 
 func TestAFileIsForOneProcess(t *testing.T) {
 	t.Parallel()
-	fake := newFake(t)
 	for _, flag := range []string{"-o", "--cursor"} {
-		file := filepath.Join(t.TempDir(), "results")
+		fake, file := newFake(t), filepath.Join(t.TempDir(), "results") // the process of the other flag still sends requests
 		before := fake.RequestCount()
 		start(t, environment(fake), "results", "--since", "2025-05-31", "--follow", flag, file)
 		waitFor(t, func() bool { return fake.RequestCount() > before })

@@ -162,7 +162,14 @@ func (p *program) progressOf(name string, areShown bool) func(time.Time) {
 	return func(reached time.Time) {
 		n++
 		if !areShown && (p.attended || !p.isEndless) {
-			p.reportProgress("%d %s, %.0f a second, at %s", n, name, float64(n)/max(time.Since(began).Seconds(), 1), minute(reached))
+			counted := fmt.Sprintf("%d %ss", n, name)
+			switch {
+			case n == 1:
+				counted = "1 " + name
+			case n >= 10:
+				counted += fmt.Sprintf(", %.0f a second", float64(n)/max(time.Since(began).Seconds(), 1))
+			}
+			p.reportProgress("%s, at %s", counted, minute(reached))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,10 +39,27 @@ func (p *program) registerCommand() *cobra.Command {
 	return c
 }
 
+// check returns a mistake if a flag is missing that has no default.
+func (o *registerOptions) check() error {
+	var missing []string
+	for _, flag := range []struct {
+		name      string
+		isMissing bool
+	}{{"--horse NUMBER", o.Horse <= 0}, {"--race NUMBER", o.Race <= 0}, {"--ledger FILE, which is created if it does not exist", o.path == ""}} {
+		if flag.isMissing {
+			missing = append(missing, flag.name)
+		}
+	}
+	if len(missing) > 0 {
+		return usageError("what is missing: " + strings.Join(missing, "; "))
+	}
+	return nil
+}
+
 // enter registers, or with a dry run prints what that would do.
 func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err error) {
-	if o.Horse <= 0 || o.Race <= 0 || o.path == "" {
-		return usageError("--horse, --race and --ledger are needed")
+	if err := o.check(); err != nil {
+		return err
 	}
 	if o.UserKey, err = ownerOf(s); err != nil {
 		return err
@@ -63,7 +81,7 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 		return p.dryRun(ctx, e, o)
 	}
 	p.isPaying.Store(true)
-	entry, err := register(ctx, e)
+	entry, err := register(ctx, e, o.path)
 	if entry.State == "" { // nothing is in the ledger
 		return err
 	}
@@ -89,7 +107,7 @@ var errPaid = errors.New("the fee is paid")
 
 // register registers and pays, unless this or another process has done so before. Without an
 // error the entry is entered.
-func register(ctx context.Context, e enter.Entry) (ledger.Entry, error) {
+func register(ctx context.Context, e enter.Entry, path string) (ledger.Entry, error) {
 	entry, err := pay(ctx, e)
 	switch {
 	case errors.Is(err, ledger.ErrEntered):
@@ -99,7 +117,8 @@ func register(ctx context.Context, e enter.Entry) (ledger.Entry, error) {
 	case entry.State == ledger.Entered && err != nil:
 		return entry, fmt.Errorf("%w in the ledger: the fee is paid, but the ledger could not record it; run the same command again to record it: %w", horseracing.ErrOutcomeUnknown, err)
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
-		return entry, fmt.Errorf("the fee may be paid: run the same command again to find out, or horseracing ledger FILE --decide if you know the outcome\n%w", err)
+		return entry, fmt.Errorf("the fee may be paid: run the same command again to find out, or if you know the outcome "+
+			"horseracing ledger %s --horse %d --race %d --decide entered (or absent)\n%w", path, e.Horse, e.Race, err)
 	case entry.State == ledger.Absent:
 		return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
 	}

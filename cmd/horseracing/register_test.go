@@ -63,7 +63,7 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 		{args: "--race 9 --yes", fault: fault{Method: "POST", Status: 400}, want: result{`"refused"`, "status 400", 6}, paid: 2},
 		{args: "--race 13 --yes", fault: fault{Path: owned, Status: 400}, want: result{stdout: `"state":"entered"`}, paid: 3},
 		{args: "--race 14 --yes", fault: fault{Path: owned, Status: 200, Body: "[]"}, want: result{stdout: `"state":"entered"`}, paid: 4},
-		{args: "--race 0 --yes", want: result{stderr: "--horse, --race and --ledger are needed", status: 2}, paid: 4},
+		{args: "--race 0 --yes", want: result{stderr: "what is missing: --race NUMBER (see", status: 2}, paid: 4},
 	} {
 		opened = opened || strings.Contains(test.args, "--yes")
 		if test.fault.Status != 0 || test.fault.ResetAfter {

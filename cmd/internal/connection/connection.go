@@ -4,9 +4,11 @@ package connection
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +39,9 @@ func Open(demo bool, getenv func(string) string, options ...horseracing.Option) 
 		return &Service{Client: fake.Client(options...), APIKey: fake.APIKey, UserKey: fake.UserKey(0), Close: fake.Close}, nil
 	}
 	baseURL, apiKey := getenv("HORSERACING_BASE_URL"), getenv("HORSERACING_API_KEY")
-	if baseURL == "" || apiKey == "" {
-		return nil, errors.New("set HORSERACING_BASE_URL and HORSERACING_API_KEY, or try it with --demo")
+	missing := slices.DeleteFunc([]string{"HORSERACING_BASE_URL", "HORSERACING_API_KEY"}, func(name string) bool { return getenv(name) != "" })
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("set %s, or try it with --demo", strings.Join(missing, " and "))
 	}
 	userKey := horseracing.UserKey(getenv("HORSERACING_USER_KEY"))
 	options = append(options, horseracing.WithUserKeys(userKey))

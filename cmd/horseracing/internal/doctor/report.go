@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ func (r *Report) WriteText(w io.Writer, width int, bullet string, isVerbose bool
 	}
 	paragraphs := []string{
 		fmt.Sprintf("%s, examined %s with SDK %s, %s, %s: %s.", r.Service, r.At.Format("2006-01-02 15:04 UTC"), r.SDK, r.Go, r.System, requests),
-		contains,
+		r.Contains,
 	}
 	var others []string
 	for _, f := range r.Findings {
@@ -122,12 +123,15 @@ func (r *Report) WriteText(w io.Writer, width int, bullet string, isVerbose bool
 	}
 	paragraphs = append(paragraphs, "✓ as expected, ! worth a look, ✗ broken, · not examined, § section of docs/service.md")
 	for _, paragraph := range paragraphs {
-		if _, err := fmt.Fprintf(w, "%s%s\n", bullet, text.WrapSoft(paragraph, width)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s\n", bullet, unpadded.ReplaceAllString(text.WrapSoft(paragraph, width), "")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// unpadded finds the spaces with which the wrapping of a text ends its lines.
+var unpadded = regexp.MustCompile(`(?m) +$`)
 
 // shapeOf describes a body without showing it.
 func shapeOf(body []byte) string {
