@@ -130,7 +130,7 @@ func ParseCursor(text string) (Cursor, error) {
 		return Cursor{text: text}, nil
 	case prefix != "" && prefix != cursorVersion+".":
 		problem = errors.New("the cursor is from another version of the SDK: start without it, " +
-			"a Follower with Since an hour before the newest entry that is stored, and skip what is stored")
+			"a Follower with Since an hour (for tournaments a day) before the newest entry that is stored, and skip what is stored")
 	}
 	return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %w", ErrInvalidArgument, problem)
 }

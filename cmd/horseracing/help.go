@@ -85,10 +85,7 @@ func mistake(c *cobra.Command, err error) error {
 		}
 	case isEmpty:
 		name, _ := pflag.UnquoteUsage(empty.GetFlag())
-		text = fmt.Sprintf("an argument is missing: --%s %s", empty.GetFlag().Name, name)
-		if short := empty.GetSpecifiedShortnames(); short != "" {
-			text = fmt.Sprintf("an argument is missing: -%s %s", empty.GetFlag().Shorthand, name)
-		}
+		text = "an argument is missing:" + text[strings.LastIndexByte(text, ' '):] + " " + name // the flag as it was typed
 	case c.HasParent() && strings.HasPrefix(text, "unknown command"):
 		text = "it takes no arguments"
 	case strings.Contains(text, " arg(s)"):
