@@ -63,8 +63,9 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // a mock, reads would go to the mock and registrations to the real service: wrap the
 // Transport in a RoundTripper of your own. Any RoundTripper other than an
 // *http.Transport is used unchanged for all calls; it must not repeat requests. Only an
-// *http.Transport proves that it found no connection: through any other RoundTripper,
-// a registration that fails to connect is not retried, and matches ErrOutcomeUnknown.
+// *http.Transport whose TLSNextProto adds no protocol besides HTTP/2 proves that it found no
+// connection: through any other RoundTripper, a registration that fails to connect is not
+// retried, and matches ErrOutcomeUnknown.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.httpClient = client }
 }

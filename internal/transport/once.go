@@ -36,6 +36,7 @@ func (e *UnsentError) Unwrap() error { return e.Err }
 type Wire struct {
 	reads  http.RoundTripper
 	writes http.RoundTripper // a fresh connection for each, if that can be had
+	proves bool              // writes reports every connection that it has, so that none means unsent
 	owned  []*http.Transport // those of the two that no one else uses
 }
 
@@ -58,7 +59,8 @@ func NewWire(callers http.RoundTripper) *Wire {
 	if writes.TLSNextProto["h2"] != nil { // by http2.ConfigureTransports: it would share the connections of the reads
 		writes.TLSNextProto, writes.ForceAttemptHTTP2 = nil, true
 	}
-	w := &Wire{reads: reads, writes: writes, owned: []*http.Transport{writes}}
+	// A connection of a protocol that the caller added is reported only if the caller does it.
+	w := &Wire{reads: reads, writes: writes, proves: len(writes.TLSNextProto) == 0, owned: []*http.Transport{writes}}
 	if callers == nil {
 		own := reads.Clone()
 		own.MaxIdleConnsPerHost = own.MaxIdleConns
@@ -93,7 +95,7 @@ func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		GotConn: func(httptrace.GotConnInfo) { found.Store(true) },
 	}))))
 	// Another RoundTripper may send a request by other ways than those that it traces.
-	if _, isTraced := w.writes.(*http.Transport); err != nil && isTraced && wanted.Load() && !found.Load() {
+	if err != nil && w.proves && wanted.Load() && !found.Load() {
 		err = &UnsentError{err}
 	}
 	return resp, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -68,7 +70,25 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 		httptrace.ContextClientTrace(req.Context()).GetConn("game.test:80")
 		return nil, errReset
 	})
+	srv := httptest.NewUnstartedServer(nil)
+	srv.TLS = &tls.Config{NextProtos: []string{"own"}, MinVersion: tls.VersionTLS12}
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	added := &http.Transport{
+		TLSClientConfig: &tls.Config{NextProtos: []string{"own"}, InsecureSkipVerify: true}, //nolint:gosec // of the test
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
+		},
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{"own": func(_ string, c *tls.Conn) http.RoundTripper {
+			return tripFunc(func(req *http.Request) (*http.Response, error) { return nil, errors.Join(req.Write(c), errReset) })
+		}},
+	}
 	direct := func(req *http.Request, wire *Wire) (*http.Response, error) { return wire.RoundTrip(req) }
+	overTLS := func(req *http.Request, wire *Wire) (*http.Response, error) {
+		req.URL.Scheme = "https"
+		return wire.RoundTrip(req)
+	}
 	afterAnother := func(connection net.Conn) func(*http.Request, *Wire) (*http.Response, error) {
 		return func(req *http.Request, wire *Wire) (*http.Response, error) {
 			beside, _ := http.NewRequestWithContext(req.Context(), http.MethodGet, "http://token.test/", nil)
@@ -89,6 +109,7 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 		"none in time":                            {hangs, direct, true},
 		"a connection that is closed":             {dials(closed()), direct, false},
 		"another transport that wanted one":       {traced, direct, false},
+		"a connection of a protocol of its own":   {added, overTLS, false},
 		"another, after a request without one":    {tripFunc(func(*http.Request) (*http.Response, error) { return nil, errReset }), afterAnother(nil), false},
 		"no connection, after a request with one": {dials(nil), afterAnother(closed()), true},
 		"a connection, after a request with none": {dials(closed()), afterAnother(nil), false},

@@ -109,6 +109,9 @@ func (w Whole) read(resp *http.Response) error {
 		return errors.New("the RoundTripper returned neither a response nor an error")
 	case resp.Body == nil: // not every RoundTripper sets one
 		resp.Body = http.NoBody
+	case resp.StatusCode == http.StatusSwitchingProtocols: // the body is the connection, and a read of it has no end
+		resp.Body.Close()
+		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
 	limit, success := w.MaxBytes, resp.StatusCode/100 == 2

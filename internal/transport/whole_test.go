@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -115,6 +116,23 @@ func TestBodyOrResponseThatIsNilDoesNotPanic(t *testing.T) {
 	}
 	if _, _, err := takeBody(t, func(*http.Request) (*http.Response, error) { return nil, nil }, 20); err == nil {
 		t.Error("neither a response nor an error is an error")
+	}
+}
+
+// No context ends a read of the connection that follows a status 101, as from a proxy that
+// was made for another protocol.
+func TestAConnectionOfAnotherProtocolIsNotReadButClosed(t *testing.T) {
+	near, far := net.Pipe()
+	upgraded := func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 101, Body: near, ContentLength: -1}, nil
+	}
+	hanging := time.AfterFunc(2*time.Second, func() { far.Close() })
+	resp, body, err := takeBody(t, upgraded, 20)
+	if !hanging.Stop() || err != nil || resp.StatusCode != 101 || len(body.Bytes) > 0 {
+		t.Errorf("it was read: status %d, %q, %v", resp.StatusCode, body.Bytes, err)
+	}
+	if _, err := far.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a write of the other side: %v, want that it was closed", err)
 	}
 }
 
