@@ -56,7 +56,7 @@ func exitCodeOf(ctx context.Context, err error) exitCode {
 	switch {
 	case errors.Is(err, horseracing.ErrOutcomeUnknown), errors.Is(err, ledger.ErrUnsettled):
 		return outcomeOpen
-	case errors.Is(err, errPaid), isOutputClosed(err): // head has seen enough
+	case errors.Is(err, errPaid), isOutputClosed(err) && !isNotRegistered: // head has seen enough
 		return done
 	case isMistake:
 		return misused

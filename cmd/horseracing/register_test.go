@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -203,6 +206,21 @@ func TestNeitherAFullDiskNorAnInterruptionHidesAPayment(t *testing.T) {
 		})}
 		if status := runHere(t, ctx, fake, p, args...); status != 0 || (full != nil) != strings.Contains(stderr.String(), "the fee is paid") {
 			t.Errorf("%v: status %d, %s", full, status, &stderr)
+		}
+	}
+}
+
+// Nobody may take a refusal for a payment, not even in a pipeline whose reader has ended.
+func TestAClosedPipeHidesNoRefusal(t *testing.T) {
+	closed := writer(func([]byte) error {
+		return &fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.EPIPE}
+	})
+	for answer, want := range map[int]int{http.StatusForbidden: 6, http.StatusInternalServerError: 7} {
+		fake, args, _ := newRegistration(t)
+		fake.Inject(horseracingtest.Fault{Method: http.MethodPost, Status: answer})
+		p := &program{stdout: closed, stderr: io.Discard}
+		if got := runHere(t, t.Context(), fake, p, args...); got != want {
+			t.Errorf("status %d of the service: the exit status is %d, want %d", answer, got, want)
 		}
 	}
 }
