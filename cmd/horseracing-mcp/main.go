@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -25,6 +26,8 @@ import (
 )
 
 func main() {
+	// net/http logs parts of responses, which may hold keys.
+	log.SetOutput(io.Discard)
 	ctx := signals.Context(func(signals.Received) { os.Exit(outcomeOpen) }) // only a registration takes so long
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"runtime"
 	"slices"
@@ -20,6 +21,8 @@ import (
 )
 
 func main() {
+	// net/http logs parts of responses, which may hold keys.
+	log.SetOutput(io.Discard)
 	p := &program{
 		name: "horseracing", stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		interactive: isTerminal(os.Stdout), attended: isTerminal(os.Stderr), width: widthOf(os.Stdout), reported: time.Now(),
