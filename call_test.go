@@ -343,14 +343,14 @@ func TestReadIsRetriedIfItsBodyEndsTooEarlyOrIsEmpty(t *testing.T) {
 	} {
 		for _, body := range []string{"", " \n", `{"main_race_id":11,"tier":"Ome`, `{"prizes":[1]`, `{"info":{}`} {
 			synctest.Test(t, func(t *testing.T) {
-				c, mock := double.Mocked(t, double.Bodies(test.begin+body, test.whole))
+				c, mock := double.Mocked(t, double.InTurn(httpmock.NewStringResponder(200, test.begin+body), httpmock.NewStringResponder(200, test.whole)))
 				if err := test.call(t.Context(), c); err != nil || mock.GetTotalCallCount() != 2 {
 					t.Errorf("%s, %s: %v after %d requests", name, body, err, mock.GetTotalCallCount())
 				}
 			})
 		}
 	}
-	c, mock := double.Mocked(t, double.Bodies(`[7,{"prizes":}]`)) // as long as it ought to be
+	c, mock := double.Mocked(t, httpmock.NewStringResponder(200, `[7,{"prizes":}]`)) // as long as it ought to be
 	if err := double.OpenRaces(t.Context(), c); err == nil || mock.GetTotalCallCount() != 1 {
 		t.Errorf("a list that is not JSON: %v after %d requests", err, mock.GetTotalCallCount())
 	}

@@ -22,6 +22,7 @@ import (
 // to do about it.
 func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 	const page, open, owned = "<!DOCTYPE html>\n<html><title>403</title></html>", "GET /api/v1/races/open: ", "GET /api/v1/horses/user: "
+	oneCup := func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Tournaments.Get(ctx, "5f")) }
 	const unknown = "; the outcome is unknown: call Races.Registered before registering again"
 	for _, test := range []struct {
 		call     func(context.Context, *horseracing.Client) error
@@ -52,7 +53,7 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		// a success that is none
 		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), open + "status 200 OK: maintenance"},
 		{double.OneHorse, double.Respond(200, `{"message":"bad key","code":7}`), "GET /api/v1/horses/7: status 200 OK: bad key"},
-		{double.OneCup, double.Respond(200, `{"_id":"5f","errors":[{"detail":"asleep"}]}`), "GET /api/v1/tournaments/5f: status 200 OK: asleep"},
+		{oneCup, double.Respond(200, `{"_id":"5f","errors":[{"detail":"asleep"}]}`), "GET /api/v1/tournaments/5f: status 200 OK: asleep"},
 		{double.OneHorse, double.Respond(200, `{"name":"Comet","number":7,"message":"hello"}`), "<nil>"},
 		{double.OneHorse, double.Respond(200, `{"number":7,"error":null,"errors":[],"note":"error"}`), "<nil>"},
 		{double.OneHorse, double.Respond(200, `{"number":7,"error":false,"errors":{},"name":"error"}`), "<nil>"},

@@ -50,11 +50,50 @@ func Worlds(usual, deep, short int) int {
 	return usual
 }
 
+// Test is a test, also one of rapid.
+type Test interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
 // Equal fails unless two values are equal, and shows what differs.
-func Equal(t *testing.T, what string, want, got any, opts ...cmp.Option) {
+func Equal(t Test, what string, want, got any, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Error fails unless an error is, by errors.Is, the one that is wanted and its text contains text.
+// If want is nil it fails if there is an error.
+func Error(t Test, what string, want error, text string, err error) {
+	t.Helper()
+	if !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: %v; want %v with the text %q", what, err, want, text)
+	}
+}
+
+// Must returns a value, and panics if there is an error instead.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// CheckError fails unless an error is of the documented kinds and fit to read.
+func CheckError(t Test, name string, err error) {
+	t.Helper()
+	_, isAPI := errors.AsType[*horseracing.APIError](err)
+	_, isDecode := errors.AsType[*horseracing.DecodeError](err)
+	_, isTransport := errors.AsType[*horseracing.TransportError](err)
+	_, isTie := errors.AsType[*horseracing.TieOverflowError](err)
+	if !isAPI && !isDecode && !isTransport && !isTie && !errors.Is(err, horseracing.ErrNotFound) && !errors.Is(err, horseracing.ErrBodyIgnored) {
+		t.Errorf("%s: an error of type %T: %v", name, err, err)
+	}
+	text := err.Error()
+	if len(text) >= 2048 || !strings.Contains(text, "/api/v") || strings.ContainsAny(text, "\n\x1b\x00") {
+		t.Errorf("%s: not fit to read: %q", name, text)
 	}
 }
 
@@ -63,11 +102,7 @@ var ErrReset = errors.New("connection reset by peer")
 func Connect(tb testing.TB, url string, via *http.Client, opts ...horseracing.Option) *horseracing.Client {
 	tb.Helper()
 	opts = append([]horseracing.Option{horseracing.WithHTTPClient(via)}, opts...)
-	c, err := horseracing.NewClient(url, AppKey, opts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return c
+	return Must(horseracing.NewClient(url, AppKey, opts...))
 }
 
 var Entry = horseracing.Registration{Horse: 7, Race: 11, UserKey: UserKey}
@@ -128,20 +163,15 @@ func Within(t *testing.T, limit time.Duration) context.Context {
 	return ctx
 }
 
-// The calls that the responses below are given to.
+func errorOf[T any](_ T, err error) error { return err }
+
+// The calls that a test gives one response after the other.
 var (
-	OpenRaces = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Open(ctx); return err }
-	OneRace   = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Races.Get(ctx, 11); return err }
-	OneHorse  = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Get(ctx, 7); return err }
-	Owned     = func(ctx context.Context, c *horseracing.Client) error { _, err := c.Horses.Owned(ctx, "u"); return err }
-	OneCup    = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Tournaments.Get(ctx, "5f")
-		return err
-	}
-	Register = func(ctx context.Context, c *horseracing.Client) error {
-		_, err := c.Races.Register(ctx, Entry)
-		return err
-	}
+	OpenRaces = func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Races.Open(ctx)) }
+	OneRace   = func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Races.Get(ctx, 11)) }
+	OneHorse  = func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Horses.Get(ctx, 7)) }
+	Owned     = func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Horses.Owned(ctx, "u")) }
+	Register  = func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Races.Register(ctx, Entry)) }
 )
 
 type TripFunc func(*http.Request) (*http.Response, error)

@@ -1,9 +1,12 @@
 package double
 
 import (
+	"bufio"
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httputil"
 	"sync"
 	"time"
 )
@@ -22,9 +25,8 @@ type Gateway struct {
 }
 
 type page struct {
-	http.Response
-	body    []byte
-	expires time.Time
+	response []byte // as httputil.DumpResponse writes it
+	expires  time.Time
 }
 
 // RoundTrip sends a request, or responds from the cache.
@@ -34,36 +36,30 @@ func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	cached, _ := g.cached.Load(req.URL.Path)
 	if at, ok := cached.(page); ok && time.Now().Before(at.expires) && req.Header.Get("Cache-Control") != "no-cache" {
-		at.Body = io.NopCloser(bytes.NewReader(at.body))
-		return &at.Response, nil
+		return http.ReadResponse(bufio.NewReader(bytes.NewReader(at.response)), req)
 	}
 	resp, err := g.Next.RoundTrip(req)
-	if err != nil || resp.StatusCode != http.StatusOK || req.ContentLength > 0 { // a body selects a page
-		return resp, err
+	if err == nil && resp.StatusCode == http.StatusOK && req.ContentLength <= 0 { // a body selects a page
+		if dump, err := httputil.DumpResponse(resp, true); err == nil {
+			g.cached.Store(req.URL.Path, page{dump, time.Now().Add(time.Minute)})
+		}
 	}
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	g.cached.Store(req.URL.Path, page{*resp, body, time.Now().Add(time.Minute)})
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, nil
+	return resp, err
 }
 
 func (g *Gateway) repeat(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
-	req.Body.Close()
 	if err != nil {
 		return nil, err
 	}
-	sent := req.Clone(req.Context())
-	sent.Body = io.NopCloser(bytes.NewReader(body))
-	first, failed := g.Next.RoundTrip(sent)
-	again := req.Clone(req.Context())
-	again.Body = io.NopCloser(bytes.NewReader(body))
-	again.Header.Set(Repeated, "yes")
-	resp, err := g.Next.RoundTrip(again)
+	send := func(header http.Header) (*http.Response, error) {
+		sent := req.Clone(req.Context())
+		sent.Body = io.NopCloser(bytes.NewReader(body))
+		maps.Copy(sent.Header, header)
+		return g.Next.RoundTrip(sent)
+	}
+	first, failed := send(nil)
+	resp, err := send(http.Header{Repeated: {"yes"}})
 	if err == nil && resp.StatusCode/100 == 4 && resp.StatusCode != http.StatusConflict {
 		resp.Body.Close()
 		return first, failed

@@ -41,15 +41,6 @@ func InTurn(responders ...httpmock.Responder) httpmock.Responder {
 	}
 }
 
-// Bodies responds with status 200 and one body after the other.
-func Bodies(bodies ...string) httpmock.Responder {
-	responders := make([]httpmock.Responder, len(bodies))
-	for i, body := range bodies {
-		responders[i] = httpmock.NewStringResponder(http.StatusOK, body)
-	}
-	return InTurn(responders...)
-}
-
 // Respond responds with a status, a body and header lines ("Retry-After: 3").
 func Respond(status int, body string, header ...string) httpmock.Responder {
 	return Stream(status, int64(len(body)), func() io.Reader { return strings.NewReader(body) }, header...)
