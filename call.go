@@ -71,7 +71,7 @@ func (b *backend) do(ctx context.Context, op operation, into decoder, opts []Cal
 
 // attempt is what one attempt found: a complete response, or an error.
 type attempt struct {
-	number int // counts from 1; zero if no request was sent
+	number int // counts from 1, or zero if no request was sent
 	status int // zero if there is no complete response
 	header http.Header
 	body   []byte
@@ -246,9 +246,9 @@ func (r *response) verify(into decoder) (err error) {
 	return err
 }
 
-// backoff is the retryablehttp.Backoff: it pays for the retry that follows, and returns how long
-// to wait before it. After a refusal it does not wait, because the pace makes all requests of the
-// route wait.
+// backoff is the retryablehttp.Backoff: it takes the tokens of the next retry from the budget,
+// and returns how long to wait before it. After a refusal it does not wait, because the pace
+// makes all requests of the route wait.
 func (x *exchange) backoff(least, most time.Duration, _ int, resp *http.Response) time.Duration {
 	if x.meaning == transport.Refused {
 		return 0

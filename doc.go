@@ -33,9 +33,9 @@
 //
 // Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
 // tier, by default Omega; to read several tiers, make a query for each. A [Pager] goes back in
-// time and yields each entry once. After an error or a break, range over it again to continue.
-// To continue in another process, store its [Cursor]. Races that finish after the pager began
-// are not read then. This loop reads the races of the last week:
+// time and yields each entry once; it does not find races that finish after it began. After an
+// error or a break, range over it again to continue. To continue in another process, store its
+// [Cursor]. This loop reads the races of the last week:
 //
 //	for race, err := range client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8}).All(ctx) {
 //		if err != nil {
@@ -57,7 +57,7 @@
 //	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
 //		registered, err := client.Races.Registered(ctx, id, horse)
 //		if err != nil {
-//			return err // an UndecidedError: do not register again, but read again from its RetryAt on
+//			return err // an UndecidedError: do not register again, but call Registered again at its RetryAt
 //		}
 //		fmt.Println("registered:", registered)
 //	}
@@ -75,11 +75,11 @@
 //
 // [WithAttemptTimeout] bounds one attempt: 30 seconds by default. Reads are retried on
 // connection failures and on the statuses 408, 429 and 500 and above, by default three times,
-// and the pages of a [Pager] or [Follower] ten times, within a budget that all calls share; see
-// [Retry]. The client heeds limits that the service announces, and learns others from its refusals. While the service refuses requests, calls
-// wait for each other. Calls that change something are sent first, then single reads, then the
-// polls of a [Follower] or a Watch, then the pages of a [Pager]. [Client.Pace] reports what
-// was learned.
+// and the pages of a [Pager] or [Follower] ten times, within a budget that all calls share;
+// see [Retry]. The client heeds limits that the service announces, and learns others from its
+// refusals. While the service refuses requests, calls wait, and are sent by priority: first
+// calls that change something, then single reads, then the polls of a [Follower] or a Watch,
+// then the pages of a [Pager]. [Client.Pace] reports what was learned.
 //
 // # Values
 //

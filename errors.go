@@ -53,11 +53,11 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 // APIError reports an error response from the service, or from a proxy in front
 // of it, after all retries. errors.Is finds the sentinel of its status.
 //
-// A successful response that does not contain the entry requested by id (null, or an
-// array without it) is an APIError too: its StatusCode is that of the response, and
-// errors.Is finds ErrNotFound. A call that is not sent, or is not sent again after a failed
-// attempt, because the service would not accept it within [Retry].MaxWait, returns an APIError
-// with the StatusCode of an earlier refusal, 429 or 503.
+// A successful response that does not contain the entry requested by id (null, or an array
+// without it) is an APIError too: its StatusCode is that of the response, and errors.Is finds
+// ErrNotFound. If a request is not sent within [Retry].MaxWait because the service refuses
+// requests, the error is an APIError too. Its StatusCode is that of the call's last error
+// response, or else 429 or 503.
 //
 // An HTML page with a status 4xx is from a proxy or a firewall. The error matches ErrHTML and the
 // sentinel of its status, and its text says that the page is not from the service.
@@ -154,11 +154,11 @@ func isRedirect(status int) bool {
 	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
 }
 
-// DecodeError is returned when a successful response, or one entry of it, cannot be read. The
-// response is not JSON, is truncated, does not have the documented shape, or contains another
-// entry than the one requested. A member with another type than documented makes its entry
-// unreadable only if the field has the tag decode:"strict", as Race.EntryFee has. Any other
-// such member stays zero; see [Drift].
+// DecodeError is returned when a successful response, or one entry of it, cannot be read,
+// because it is not JSON, is truncated, does not have the documented shape, or contains
+// another entry than the one requested. A member with another type than documented makes its
+// entry unreadable only if the field has the tag decode:"strict", as Race.EntryFee has. Any
+// other such member stays zero; see [Drift].
 //
 // A read is retried if the response is an HTML page, is empty or ends early. [CaptureResponse]
 // keeps the whole response. Printing or logging a DecodeError omits Raw.
@@ -217,9 +217,9 @@ func isSkip(err error) bool {
 // response that is too large, a timeout, an error of the [Limiter] or of [OnSend], or a
 // context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
 // context.DeadlineExceeded. If an attempt exceeded [WithAttemptTimeout], the error matches
-// context.DeadlineExceeded, too. If the context was done while the call waited for a retry,
-// errors.As also finds the error of the last attempt: an [*APIError] if it had an error status. If
-// the outcome is unknown, the text alone names an earlier status.
+// context.DeadlineExceeded, too. If the context ended before or during a retry, errors.As also
+// finds the error of the attempt before: an [*APIError] if it had an error status. If the
+// outcome of that retry is unknown, only the text of the error names the earlier status.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself

@@ -131,13 +131,15 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 //
 // If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
 // many entries have the same start time, a [*TieOverflowError] is yielded. With
-// [WithSkipHandler] the handler gets both instead. An entry that can be read later, within
-// Lookback, is yielded then. The error of an entry without an id or a start time may be
-// yielded again, because such an entry cannot be recognized reliably.
+// [WithSkipHandler] the handler gets both instead. If a later poll can read the entry, and the
+// entry is still within Lookback, the entry is yielded then. The error of an entry without an
+// id or a start time may be yielded again, because such an entry cannot be recognized
+// reliably.
 //
-// A race that has participants and no FinalOrder is listed before its result is known. It is yielded
-// once it has a FinalOrder, or, as it is, once a race is listed that starts more than Lookback later.
-// So if the listing has no results at all, its races come Lookback late.
+// A race that has participants and no FinalOrder is listed before its result is known. It is
+// held back until it has a FinalOrder, or until a race is listed that starts more than
+// Lookback later. In the second case it is yielded without a FinalOrder. If no race ever has a
+// FinalOrder, each race is yielded late, by Lookback.
 //
 // If more than 700 entries start within Lookback, an entry that finishes late may be missed
 // if it starts earlier than the newest 700 of them.
@@ -148,9 +150,10 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's
-// position, oldest first, and ends. An error ends the loop too, including the error of ctx,
-// unless the skip handler gets it. To continue, range over CatchUp or All again: an entry that
-// could not be read is passed over, and a page that could not be read is requested again.
+// position, oldest first, and ends. It also ends at any error, including the error of ctx.
+// With [WithSkipHandler] an entry that cannot be read does not end it. To continue, range over
+// CatchUp or All again: the entry that could not be read is skipped, and a page that could not
+// be read is requested again.
 //
 // Without Since and Resume, the first CatchUp yields no entry, but determines the position to
 // start from: store the [Follower.Cursor] after it.
@@ -237,11 +240,11 @@ func (f *Follower[T]) deliver(ctx context.Context, yield func(*T, error) bool, i
 type poll[T any] struct {
 	follower *Follower[T]
 	began    int64      // when the poll began, by the local clock
-	low      int64      // entries that start earlier were read and yielded; noEnd after the last window; zero at the first poll of a follower that has no position
-	window   *window[T] // the one that is being read; nil between two
+	low      int64      // entries that start earlier were read and yielded; it is noEnd after the last window, and zero at the first poll of a follower that has no position
+	window   *window[T] // the one that is being read, or nil between two
 	length   int64      // of the next window, in milliseconds
 	limit    int        // how many new entries a window may have, unless all share one start
-	newest   int64      // the latest start that this poll has read, which is that of follower.known; zero before
+	newest   int64      // the latest start that this poll has read, which is that of follower.known, or zero if it has read none
 }
 
 // window is a range of starts, from low on and before high, and the entries that were read of it.

@@ -24,7 +24,7 @@ type Horse struct {
 	Weight           float64     `json:"weight"` // unit undocumented
 	Level            int         `json:"level" decode:"strict"`
 	Appearance       []Trait     `json:"appearance,omitzero"`
-	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC; nil if there is none, or if it cannot be read; see CanBreedAt
+	BreedingCooldown *time.Time  `json:"breeding_cooldown"` // in UTC, or nil if there is none or it cannot be read; see CanBreedAt
 	Breed            string      `json:"breed"`
 	Generation       int         `json:"generation"`
 	Tier             TierName    `json:"tier"`

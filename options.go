@@ -59,13 +59,13 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // something are sent through a clone of it without keep-alives, because their outcome
 // may remain unknown if a reused connection fails.
 //
-// WARNING: the clone lacks protocols added with RegisterProtocol. If such a protocol is
-// a mock, reads would go to the mock and registrations to the real service: wrap the
-// Transport in a RoundTripper of your own. Any RoundTripper other than an
-// *http.Transport is used unchanged for all calls; it must not repeat requests. Only an
-// *http.Transport whose TLSNextProto adds no protocol besides HTTP/2 proves that it found no
-// connection: through any other RoundTripper, a registration that fails to connect is not
-// retried, and matches ErrOutcomeUnknown.
+// WARNING: the clone lacks protocols added with RegisterProtocol. If such a protocol is a
+// mock, reads would go to the mock and registrations to the real service: wrap the Transport
+// in a RoundTripper of your own. Any RoundTripper other than an *http.Transport is used
+// unchanged for all calls; it must not repeat requests. With such a RoundTripper, and with an
+// *http.Transport whose TLSNextProto has protocols other than HTTP/2, the client cannot know
+// whether a failed connection sent anything. A registration that fails to connect is then not
+// retried, and its error matches ErrOutcomeUnknown.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.httpClient = client }
 }
@@ -73,10 +73,10 @@ func WithHTTPClient(client *http.Client) Option {
 // WithTransportWrapper wraps the transport, for tracing, metrics or recording;
 // [CallFromContext] returns the call of a request. wrap is called once, by [NewClient], and
 // every attempt of every call goes through the RoundTripper that it returns. That RoundTripper
-// must pass on the request's context, or one derived from it, and must send a registration by
-// no other way than the RoundTripper given to wrap. The latter refuses to send the same attempt
-// of a registration twice. It sends each registration on a new connection, unless
-// [WithHTTPClient] has a Transport that is not an *http.Transport.
+// must pass on the request's context, or one derived from it, and must send registrations only
+// through the RoundTripper given to wrap. The latter refuses to send the same attempt of a
+// registration twice. It sends each registration on a new connection, unless [WithHTTPClient]
+// has a Transport that is not an *http.Transport.
 //
 // A wrapper that makes calls with the same Client can deadlock: if the service limits
 // requests in flight, its call may wait for the very request that the wrapper is
@@ -115,12 +115,12 @@ func WithAttemptTimeout(d time.Duration) Option {
 	}
 }
 
-// WithRateLimit limits the client to perSecond requests per second, with bursts of up
-// to burst. Every attempt counts, retries included. The default is no limit: the
-// service's own limits are undocumented, and the client learns them. When calls wait,
-// the one with the highest priority goes first: calls that change something, then
-// single reads, then the polls of a [Follower] or of [RacesService.Watch], then the pages of
-// a [Pager]. WithRateLimit and [WithLimiter] conflict.
+// WithRateLimit limits the client to perSecond requests per second, with bursts of up to
+// burst. Every attempt counts, retries included. The default is no limit: the service's own
+// limits are undocumented, and the client learns them. When calls wait, the one with the
+// highest priority goes first: calls that change something, then single reads, then the polls
+// of a [Follower] or of [RacesService.Watch], then the pages of a [Pager]. If [WithLimiter] is
+// given too, the last of the two options wins.
 //
 // API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 func WithRateLimit(perSecond float64, burst int) Option {
@@ -322,26 +322,27 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // is an HTML page, is empty although JSON is documented, or ends early.
 //
 // The context ends every wait of a call, except [OnSend] and a response that package ledger
-// waits for. In addition, each wait ends as follows:
+// waits for. In addition, no wait lasts longer than this:
 //
-//	the call's turn, which comes after other requests,   after MaxWait, for all turns of the
-//	a Retry-After and an announced limit                 call together; for a page never
-//	a permit of the Limiter                              never; it does not count for MaxWait
-//	a response with its body                             after WithAttemptTimeout, or the Timeout
-//	                                                     of WithHTTPClient if that is shorter
-//	the backoff after a failure                          after at most MaxWait, each time
+//	for the turn of the call, after other requests,   MaxWait for all attempts of a call together,
+//	a Retry-After or an announced limit               no limit for a page
+//	for a permit of the Limiter                       no limit, and MaxWait does not include it
+//	for a response with its body                      WithAttemptTimeout, or the Timeout of
+//	                                                  WithHTTPClient if that is shorter
+//	for the backoff after a failure                   MaxWait for each attempt
 //
 // After a refusal there is no backoff: the next attempt waits for its turn.
 //
-// Max limits how many attempts follow the first one. For a page, which is a request of a [Pager] or
-// [Follower], only failures count. A negative Max ends the call at the first refusal or failure; the
-// next request of a refused route waits for its turn all the same.
+// Max limits how many attempts follow the first one. For a page, which is a request of a
+// [Pager] or [Follower], attempts after a refusal do not count. With a negative Max a call
+// ends at the first refusal or failure. Even then, later calls wait for their turn after a
+// refusal.
 //
-// If a call waits for its turn for MaxWait, or would have to because a Retry-After lasts
-// longer, the error is an [*APIError] that says why. Its RetryAfter is the rest of the wait,
-// rounded up to a second. A page honors a Retry-After of up to an hour. A page that failed in
-// another way, such as with status 502, is retried after at most MaxWait, even if a Retry-After
-// is longer.
+// If the turn of a call does not come within MaxWait, or a Retry-After shows that it will not,
+// the error is an [*APIError] that says why. Its RetryAfter is the rest of the wait, rounded
+// up to a second. A page honors a Retry-After of up to an hour. A page that failed in another
+// way, such as with status 502, is retried after at most MaxWait, even if a Retry-After is
+// longer.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of an
 // outage. Retries after a refusal (429, or 403 or 503 with a Retry-After) do not consume it;

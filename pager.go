@@ -99,13 +99,14 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // that has only such entries. While the service refuses requests, the loop waits as long as the
 // context allows.
 //
-// The loop ends at Since, or at an empty page, but not at a page that is only short. Because
-// the service may show an empty page by mistake, the pager checks it in most cases: it waits
-// 200 ms, requests the page of the last entry yielded, if there is one, then the empty page
-// again, and with Since also the page before Since. The loop ends with a [*DecodeError] if the
-// last entry yielded is missing from its page, or if the listing has shown this pager an entry
-// that the empty page should contain, in this loop or in an earlier one. It ends with
-// [ErrBodyIgnored] if a response does not match the page that was requested.
+// The loop ends at Since, or at an empty page. A page with fewer than ten entries does not end
+// it. The service may show an empty page by mistake, so the pager checks it in most cases:
+// after 200 ms it requests the page that contains the last entry yielded, if there is one, and
+// then the empty page again. If the query has a Since, it also requests the page before Since.
+// The loop ends with a [*DecodeError] if the last entry yielded is missing from its page, or
+// if the pager has seen an entry that the empty page should contain, in this loop or in an
+// earlier one. It ends with [ErrBodyIgnored] if a response does not match the page that was
+// requested.
 //
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.

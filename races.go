@@ -224,8 +224,8 @@ func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 // LogValue returns a summary without the body, which may contain keys.
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
-// Open returns all open races. The list may be empty. A race without an id cannot be read.
-// [RacesService.Watch] reports how the races change.
+// Open returns all open races. The list may be empty. A race without an id is an entry that
+// cannot be read; see [WithSkipHandler]. [RacesService.Watch] reports how the races change.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races

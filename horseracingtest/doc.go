@@ -30,9 +30,9 @@
 //
 //   - the statuses of errors, and their body {"error":{"code":"...","message":"..."}};
 //   - the response to a registration is {"registered":true,"main_race_id":1,"horse_number":2,"entry_fee":3};
-//   - an open race is listed until it starts; between its start and the
-//     publication of its result only the race operation shows it; for a
-//     race that does not exist that operation returns an empty array;
+//   - an open race is listed until it starts; from then until its result is published, only
+//     GET /api/v1/races/{raceId} shows it; for an id that does not exist, the response is an
+//     empty array;
 //   - open tournaments are an array, one tournament is an object;
 //   - there are tiers other than 5 (Omega), and tournaments and stages have the
 //     status 0 until they are finished;

@@ -285,9 +285,9 @@ func (s *Server) Now() time.Time {
 // now is [Server.Now] with the mutex held.
 func (s *Server) now() time.Time { return s.settings.now().Add(s.advanced).UTC() }
 
-// Advance moves the fake's clock forward. Whatever happens in that time (races open,
-// fill up, run and are published) has happened by the next request. With [WithClock],
-// the fake's time is that clock's time plus all advances. It panics if d is negative.
+// Advance moves the fake's clock forward. The next request shows everything that is due by
+// then: races open, fill up, run and are published. With [WithClock], the fake's time is that
+// clock's time plus all advances. It panics if d is negative.
 func (s *Server) Advance(d time.Duration) {
 	if d < 0 {
 		panic("horseracingtest: the clock cannot be put back")

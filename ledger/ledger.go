@@ -106,12 +106,12 @@ type Ledger struct {
 // link, another lock file is created beside its target.
 //
 // The error matches ErrInvalidArgument if the ledger has sent registrations to another base
-// URL. A lock file says how many bytes were written. If the ledger is missing although it has a
-// lock file, or has fewer bytes, what was paid before is lost, and Open returns an error that says
-// what to do. Open reads the whole file and does not change it. Blank lines,
-// CRLF and byte order marks are accepted, and an incomplete last line is ignored. If an entry
-// has a time in the future, because a clock was ahead, it counts against the budget of every
-// day until that time.
+// URL. The lock file records the length of the ledger. If the ledger is missing although its
+// lock file exists, or is shorter than recorded, earlier payments are no longer known, and
+// Open returns an error that says what to do. Open reads the whole file and does not change
+// it. Blank lines, CRLF and byte order marks are accepted, and an incomplete last line is
+// ignored. If an entry has a time in the future, because a clock was ahead, it counts against
+// the budget of every day until that time.
 func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
 	l := &Ledger{client: client, service: client.BaseURL(), sync: (*os.File).Sync, location: time.UTC, entries: map[pair]Entry{}}
 	for _, opt := range opts {

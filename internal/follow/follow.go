@@ -44,10 +44,10 @@ import (
 type Progress[V any] struct {
 	Position
 	lookback  int64
-	isPending func(V) bool // reports whether an entry lacks its result; nil if none does
+	isPending func(V) bool // reports whether an entry lacks its result; it is nil if none does
 	bound     int          // Bound, or less in tests
 
-	ceiling int64           // of this poll; zero before its first batch
+	ceiling int64           // of this poll, or zero before its first batch
 	batch   []walk.Entry[V] // not decided yet, oldest first
 	waiting []walk.Entry[V] // of this poll, oldest first
 }
@@ -58,8 +58,9 @@ type Position struct {
 	Seen    map[string]int64 `json:"seen,omitempty"` // starts, by keys, of the entries and errors that were yielded, or listed at the first poll
 }
 
-// Bound is how many entries Seen has at least once Settled was raised to bound it. It never has
-// many more than twice as many, which take less than 64 KiB in a cursor.
+// Bound is how many of the newest entries Seen keeps when Settled is raised to bound memory.
+// That happens before Seen has many more than twice as many, which take less than 64 KiB in a
+// cursor.
 const Bound = 700
 
 // New returns the Progress of a follower that continues from a position, whose Seen is not nil.

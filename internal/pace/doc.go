@@ -5,39 +5,44 @@
 // as a 502 or a reset, teach nothing.
 //
 //  1. Until the first refusal, nothing waits.
-//  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each probe
-//     waits for three fifths of the time since the refusal, give or take a tenth, but at least
-//     20 ms and the interval of the rate, and at most 50 seconds. After five seconds without a
-//     response the next probe may be sent.
-//  3. The first backoff after thirty responses sets the rate to the number of requests accepted
-//     per second, with the time of backoffs included. The count starts again after a pause of
-//     five seconds, and every five seconds while all requests are accepted. From then on
-//     requests are sent evenly. This first rate is a guess, so the rate doubles each time that
-//     thirty requests would take at it (slow start). The next refusal ends slow start, and cuts
-//     the rate twice.
+//  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each
+//     probe waits for three fifths of the time since the refusal, give or take a tenth. The
+//     wait is at least 20 ms and the interval of the rate, and at most 50 seconds. After five
+//     seconds without a response the next probe may be sent.
+//  3. Accepted and refused requests are counted. The count begins anew after five seconds
+//     without a request, and every five seconds while all requests are accepted. When a
+//     backoff ends and the count is at least thirty, the first rate is set: the accepted
+//     requests divided by the time since the count began, backoffs included. From then on
+//     requests are sent evenly. Because the first rate is a guess, slow start follows: the
+//     rate doubles as often as thirty requests could be sent at the first rate. The next
+//     refusal ends slow start. As the rate had passed the limit some time before, it is cut
+//     twice.
 //  4. Each later backoff cuts the rate to 85 % (beta of RFC 9438), or to the rate at which
 //     requests were accepted since the last cut, if that is less and thirty or more were sent
-//     since. One cut is at most by half. No rate is below one request in six seconds.
-//  5. Then the rate grows by the curve of CUBIC (RFC 9438): quickly up to the cut rate divided
-//     by beta, which is the rate that was refused unless the cut was deeper, slowly around it,
-//     and faster again beyond it. The rate that is the cut rate divided by beta is reached after
-//     K = ∛(rate · (1 − beta) / C) seconds, or in the time that thirty requests take at it if
-//     that is longer. Time without requests counts, too, unlike in section 5.8 of RFC 9438. Once
-//     the rate would be a hundred times as high, the limit is forgotten, and rule 1 holds.
-//  6. A backoff of more than 100 seconds is an outage, or the rest of a limit of an hour, and
-//     changes no rate.
+//     since. A cut leaves at least half of the rate. No rate is below one request in six
+//     seconds.
+//  5. Then the rate grows by the curve of CUBIC (RFC 9438): quickly at first, slowly around
+//     the plateau, and faster again beyond it. The plateau is the cut rate divided by beta,
+//     which is the rate that was refused unless the cut was deeper. It is reached after K =
+//     ∛(plateau · (1 − beta) / C) seconds, or in the time that thirty requests take at the
+//     plateau, if that is longer. Time without requests counts, too, unlike in section 5.8 of
+//     RFC 9438. When the curve reaches a hundred times the plateau, the limit is forgotten,
+//     and rule 1 holds again.
+//  6. A backoff of more than 100 seconds does not change the rate: it was an outage, or a
+//     limit per hour was used up.
 //  7. A 429 is always a refusal, and so is a 503 with a Retry-After. A 503 without a Retry-After
 //     is a failure like any other, until more than a quarter of the last requests got one; then
 //     it is a refusal. For a single call a 503 without a Retry-After always remains a failure,
 //     which the call retries after a backoff of its own.
-//  8. There is one learner for each route and one for all routes, and both must allow a request.
-//     The learner of all routes learns from the first refusal in each backoff of a route, but
-//     not if another route was accepted ninety times in a row, and requested in the last 100
-//     seconds: then the limit belongs to the refused route alone.
-//  9. Until a Retry-After has passed, or while an announced limit is used up, its route is held:
-//     no request of the route is sent, not even a probe. A write also waits for the Retry-After
-//     of a 503 to another route, unless a later request was accepted, because a 503 would leave
-//     its outcome unknown.
+//  8. There is one learner for each route and one for all routes, and both must allow a
+//     request. The learner of all routes learns from the first refusal in each backoff of a
+//     route. There is one exception: if the last ninety requests of another route were
+//     accepted, the newest in the last 100 seconds, the limit belongs to the refused route
+//     alone.
+//  9. Until a Retry-After has passed, or while an announced limit is used up, its route is
+//     held: no request of the route is sent, not even a probe. A write also waits for the
+//     Retry-After of a 503 to another route, because its own outcome would be unknown after a
+//  503. It does not wait if a later request was accepted.
 //  10. Of the requests that may be sent, the one with the highest priority goes first: writes,
 //     then single reads, then polls, then walks. Among requests of one priority, the one that
 //     has waited longest goes first. If nothing was sent for five seconds, a single call is sent

@@ -19,7 +19,8 @@ const (
 	forgotten = 100                   // a rate that grew so many times is not limited any more
 )
 
-// Outcome is what the pace can learn from an attempt: a status that stands for all like it.
+// Outcome is what the pace can learn from an attempt. Each value is the most common of the
+// statuses that it stands for.
 type Outcome int
 
 const (

@@ -20,7 +20,7 @@ const (
 	Walk                  // one page of many
 )
 
-// Kind is what decides for how long a request waits.
+// Kind has the properties of a request that decide how long it waits.
 type Kind struct {
 	Route    string // its method and the documented path
 	Priority Priority
@@ -72,11 +72,11 @@ type route struct {
 	walkAt  time.Time // no request of a walk is sent before; not earlier than retryAt
 }
 
-// Hold is how long, from now on, no request of the route is to be sent, because a response has
-// a Retry-After or announces a limit that is used up.
+// Hold is how long, from now on, requests of a route are not to be sent, because a response
+// has a Retry-After or announces that a limit is used up.
 type Hold struct {
-	Route time.Duration // no request at all
-	Walks time.Duration // no request of a walk, which leaves the rest of a limit to others; not less than Route
+	Route time.Duration // for all requests
+	Walks time.Duration // for requests of a walk, at least as long as Route: the rest of a limit is left to other requests
 }
 
 // NewRoutes returns a pace without a limit. random returns numbers in [0, 1).
@@ -120,9 +120,9 @@ func (p *Routes) heldUntil(w *Waiter) time.Time {
 	return w.route.retryAt
 }
 
-// Next returns the waiter of the request that may be sent now; Send follows. If
-// it returns nil, at is when to call it again unless something happens before; a
-// zero at means not before.
+// Next returns the waiter of the request that may be sent now; Send follows. If it returns
+// nil, call it again when a request joins or leaves or an outcome is reported, and at the time
+// at, if that is not zero.
 func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 	for _, q := range p.queues {
 		if len(q.waiters) == 0 {

@@ -1,10 +1,9 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// White space and quotes around a key do not belong to it. A key is found if each of its
-// characters is written as it is or escaped as in JSON, in a JSON pointer or in a URL, also if
-// invisible characters are between them. A key of fewer than eight bytes is not looked for
-// inside words.
+// White space and quotes around a key do not belong to it. A key is also found if its
+// characters are escaped, as in JSON, in a JSON pointer or in a URL, or if invisible
+// characters are between them. A key of fewer than eight bytes is not looked for inside words.
 package redact
 
 import (
@@ -48,7 +47,7 @@ func (k Keys) And(more ...string) Keys {
 // Text returns text with the keys replaced, and everything else as it is.
 func (k Keys) Text(text string) string { return k.replace(text, false) }
 
-// Visible returns what [Visible] makes of a text, without keys.
+// Visible redacts the keys in text, and then makes it visible as the function [Visible] does.
 func (k Keys) Visible(text string) string { return Visible(k.Text(text)) }
 
 // Truncated returns Text of a text that was cut. A key at its end, or the beginning of one, is

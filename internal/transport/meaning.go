@@ -75,10 +75,10 @@ func IsPlainServer(err error) bool {
 // statusClientClosed is the status with which nginx notes a client that did not wait.
 const statusClientClosed = 499
 
-// MayHaveTakenEffect reports whether an attempt that ended so is a write that may have taken effect,
-// although no response confirms it. A write has not taken effect if it did not leave, or if the
-// status is 4xx. The statuses 408 and 499 are exceptions: they mean that a server or proxy stopped
-// waiting.
+// MayHaveTakenEffect reports whether an attempt that ended so is a write that may have taken
+// effect, although no response confirms it. A write has not taken effect if it certainly was
+// not sent, or if the status is 4xx. The statuses 408 and 499 are exceptions: they mean that a
+// server or proxy stopped waiting.
 func MayHaveTakenEffect(method string, status int, err error) bool {
 	_, isUnsent := errors.AsType[*UnsentError](err)
 	isRejected := status >= 400 && status <= 499 && status != http.StatusRequestTimeout && status != statusClientClosed

@@ -6,9 +6,9 @@
 //	whole.go    a RoundTripper that returns a complete response or an error
 //	once.go     a RoundTripper that sends a write once, and the connections of reads and writes
 //
-// The table at Retry, in the package horseracing, says what ends each wait of a call. In this
-// package, Once does not wait, Whole interrupts a Wire after the Timeout, and a Backoff is at
-// most the longest wait that it is given. Turns and permits are in package pace.
+// The table at Retry, in the package horseracing, says how long each wait of a call can be. Of
+// these waits, Whole limits that for a response, and Backoff returns that before a retry.
+// Package pace has the waits for a turn and for a permit.
 package transport
 
 import (

@@ -22,10 +22,10 @@ import (
 //
 // A page requested from T whose earliest start is L proves that it holds every entry that
 // starts after L and before T. The listing may have more entries that start at L, so the next
-// request is from L + 1 ms, and the entries that were read before are dropped. If that page shows
-// nothing that starts before L, the request after it is from L. If the newest entry of the page
-// starts before the segment does, the page proves that the segment has no entries, nor has any
-// other down to that entry's.
+// request is from L + 1 ms, and the entries that were read before are dropped. If that page
+// shows nothing that starts before L, the request after it is from L. If the newest entry of
+// the page starts before the low of the segment, the segment has no further entries, and all
+// segments between it and that entry are empty.
 //
 // If all entries of a full page start at L, the listing cannot show whether there are more of
 // them, and after these entries Take returns an entry with Ties. A page is full if it has as many
@@ -94,12 +94,12 @@ func (w *Time[V]) dropTaken() {
 	w.segments = slices.DeleteFunc(w.segments, func(s *segment[V]) bool { return len(s.ready) == 0 && s.low > s.high })
 }
 
-// Next returns the page that is needed soonest: that of the latest instant. If each segment has
-// a request in flight, the longest one is cut, and the page is that of its lower part. No page
-// older than that of a failed request is requested. If many entries are ready, this is done only
-// while Take waits for the first segment: that one is read, or cut while it has a request in
-// flight. At first one request may be in flight, and one more for each page that has arrived, so
-// that a short walk sends few requests that it does not need.
+// Next returns the page that is needed soonest: that of the latest instant. If each segment
+// has a request in flight, the longest one is cut, and the page is that of its lower part. No
+// page older than that of a failed request is requested. If many entries are ready, only the
+// first segment is read or cut, and only while Take waits for it. At first one request may be
+// in flight, and one more for each page that has arrived, so that a short walk sends few
+// requests that it does not need.
 func (w *Time[V]) Next() (Request, bool) {
 	if w.inFlight > w.pages {
 		return Request{}, false

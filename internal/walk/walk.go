@@ -23,7 +23,7 @@ type Walk[V any] interface {
 // Request is a request for a page.
 type Request struct {
 	From  int64 // the start_time_from or the offset of the page
-	Pause bool  // a page was empty: send it after a pause
+	Pause bool  // whether to send it after a pause, because a page was empty
 }
 
 // Newest reports whether a request by time is for the newest page, which names no instant.
