@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -20,21 +23,25 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-func lineOf(race int, state ledger.State, service string) string {
-	return fmt.Sprintf(`{"v":1,"service":%q,"time":"2000-01-01T00:00:%02dZ","horse":1,"race":%d,"fee":10,"state":%q}`+"\n", service, race, race, state)
+// lineAt is a line of the first horse.
+func lineAt(sent string, race int, state ledger.State) string {
+	return fmt.Sprintf(`{"v":1,"service":%q,"time":%q,"horse":1,"race":%d,"fee":10,"state":%q}`+"\n", service, sent, race, state)
+}
+
+// lineOf is a line that was sent at a second of its own.
+func lineOf(race int, state ledger.State) string {
+	return lineAt(fmt.Sprintf("2000-01-01T00:00:%02dZ", race), race, state)
 }
 
 func write(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // Editors, spreadsheets, shells and losses of power leave files like these.
 func TestAFileAsPeopleHaveIt(t *testing.T) {
 	fake := newFake(t, 0)
-	one, two := lineOf(1, ledger.Sending, fake.URL), lineOf(2, ledger.Sending, fake.URL)
+	one, two := lineOf(1, ledger.Sending), lineOf(2, ledger.Sending)
 	whole, bare := one+two, one+strings.TrimSpace(two)
 	crlf := strings.ReplaceAll(whole, "\n", "\r\n")
 	utf16 := strings.Join(strings.Split(whole, ""), "\x00") + "\x00"
@@ -57,13 +64,13 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 		"notes without a newline": {"\n\nhello", "", "line 3: not a line of a ledger"},
 		"another version":         {strings.Replace(whole, `"v":1`, `"v":2`, 1), "", "line 1: not a line of a ledger of this version"},
 		"a line in between":       {one + "x\n" + two, "", "line 2"},
-		"an unknown state":        {one + lineOf(2, "paid", fake.URL), "", "line 2"},
+		"an unknown state":        {one + lineOf(2, "paid"), "", "line 2"},
 		"no time":                 {strings.Replace(whole, `"time":"2000-01-01T00:00:01Z",`, "", 1), "", "line 1"},
 		"no horse":                {strings.Replace(whole, `"horse":1`, `"horse":0`, 1), "", "line 1"},
 		"no race":                 {strings.Replace(whole, `"race":1`, `"race":-1`, 1), "", "line 1"},
 		"a negative fee":          {strings.Replace(whole, `"fee":10`, `"fee":-10`, 1), "", "line 1"},
-		"without a service":       {lineOf(1, ledger.Sending, ""), "", "line 1"},
-		"of two services":         {one + lineOf(1, ledger.Sending, "https://other.example"), "", "https://other.example"},
+		"without a service":       {strings.Replace(whole, service, "", 1), "", "line 1"},
+		"of two services":         {one + strings.Replace(two, service, "https://other.example", 1), "", "https://other.example"},
 		"UTF-16":                  {"\xff\xfe" + utf16, "", "UTF-16"},
 		"UTF-16, the other one":   {"\xfe\xff\x00" + utf16, "", "UTF-16"},
 	} {
@@ -72,26 +79,16 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 			write(t, path, test.content)
 			l, opened := ledger.Open(path, fake.Client())
 			entries, failed := ledger.Read(path)
-			if got := read(t, path); got != test.content {
-				t.Errorf("reading changed the file to %q", got)
-			}
+			double.Equal(t, "file", test.content, read(t, path))
 			if test.problem != "" {
-				for _, err := range []error{opened, failed} {
-					if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.problem) {
-						t.Errorf("%v; want %q", err, test.problem)
-					}
-				}
+				expectError(t, cmpopts.AnyError, opened, path, test.problem)
+				expectError(t, cmpopts.AnyError, failed, path, test.problem)
 				return
 			}
-			if opened != nil || failed != nil || len(entries) != 2 {
-				t.Fatalf("Open: %v, Read: %v, %v", opened, entries, failed)
-			}
-			if err := l.Decide(1, 2, ledger.Absent, ""); err != nil {
-				t.Fatal(err)
-			}
-			if got := read(t, path); !strings.HasPrefix(got, test.keeps+`{"v":1,`) || strings.Count(got, "\n") != strings.Count(test.keeps, "\n")+1 {
-				t.Errorf("written on, it holds %q", got)
-			}
+			must(t, errors.Join(opened, failed))
+			double.Equal(t, "entries", 2, len(entries))
+			must(t, l.Decide(1, 2, ledger.Absent, ""))
+			double.Equal(t, "file with another line", test.keeps+lineOf(2, ledger.Absent), read(t, path))
 			expectStates(t, open(t, path, fake.Client()), "1 sending", "2 absent")
 		})
 	}
@@ -101,14 +98,12 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 // is refused is left as it is.
 func TestZerosAndGarbageAfterACutLoseNoLine(t *testing.T) {
 	fake, path := newFake(t, 0), filepath.Join(t.TempDir(), "l")
-	whole := lineOf(1, ledger.Sending, fake.URL) + lineOf(1, ledger.Entered, fake.URL) + lineOf(2, ledger.Sending, fake.URL) + lineOf(2, ledger.Unknown, fake.URL)
+	whole := lineOf(1, ledger.Sending) + lineOf(1, ledger.Entered) + lineOf(2, ledger.Sending) + lineOf(2, ledger.Unknown)
 	wanted := [][]string{nil, {"1 sending"}, {"1 entered"}, {"1 entered", "2 sending"}, {"1 entered", "2 unknown"}}
-	random := rand.New(rand.NewPCG(1, 2))
-	for cut := 0; cut <= len(whole); cut += double.Worlds(3, 1, 3) {
-		garbage := make([]byte, 1+random.IntN(100))
-		for i := range garbage {
-			garbage[i] = byte(random.Uint32())
-		}
+	random := rand.NewChaCha8([32]byte{1})
+	for cut := 0; cut <= len(whole); cut += double.Worlds(3, 1, 11) {
+		garbage := make([]byte, 1+random.Uint64()%100)
+		random.Read(garbage)
 		for _, tail := range []string{"", "\x00", strings.Repeat("\x00", 4096), string(garbage), strings.ReplaceAll(string(garbage), "\n", "x")} {
 			write(t, path, whole[:cut]+tail)
 			lines, isGarbage := strings.Count(whole[:cut], "\n"), strings.Trim(tail, "\x00") != ""
@@ -133,9 +128,10 @@ func TestOpenCreatesALedgerThatOnlyTheUserCanReadAndNamesWhatItCannotOpen(t *tes
 	if info, err := os.Stat(created); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 || info.Size() != 0 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := errors.Join(os.WriteFile(locked, nil, 0o600), os.Mkdir(locked+".lock", 0o700), os.WriteFile(guarded, nil, 0o600), os.WriteFile(guarded+".lock", nil, 0o400), os.WriteFile(gone+".lock", nil, 0o600), os.Symlink(filepath.Join(dir, "nothing"), link)); err != nil {
+	if err := os.Symlink(filepath.Join(dir, "nothing"), link); err != nil {
 		t.Skip(err) // not everywhere allowed
 	}
+	must(t, errors.Join(os.WriteFile(locked, nil, 0o600), os.Mkdir(locked+".lock", 0o700), os.WriteFile(guarded, nil, 0o600), os.WriteFile(guarded+".lock", nil, 0o400), os.WriteFile(gone+".lock", nil, 0o600)))
 	problems := map[string]string{
 		dir: "not a regular file", os.DevNull: "not a regular file", filepath.Join(dir, "no", "l"): "no such file", locked: locked + ".lock",
 		gone: "remove " + gone + ".lock to start an empty ledger", link: "no such file",
@@ -144,39 +140,33 @@ func TestOpenCreatesALedgerThatOnlyTheUserCanReadAndNamesWhatItCannotOpen(t *tes
 		problems[guarded] = guarded + ".lock"
 	}
 	for path, want := range problems {
-		if l, err := ledger.Open(path, client); l != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", path, err, want)
-		}
+		l, err := ledger.Open(path, client)
+		expectError(t, cmpopts.AnyError, err, path, want)
+		double.Equal(t, "returns none", true, l == nil)
 	}
-	if _, err := ledger.Open(created, client, ledger.WithDailyBudget(tokens(1), nil)); !errors.Is(err, horseracing.ErrInvalidArgument) {
-		t.Errorf("a daily budget without a location: %v", err)
-	}
+	_, err := ledger.Open(created, client, ledger.WithDailyBudget(tokens(1), nil)) // without a location
+	expectError(t, horseracing.ErrInvalidArgument, err)
 }
 
 func TestAReadOnlyLedgerCreatesWritesAndSendsNothing(t *testing.T) {
 	fake, dir := newFake(t, 2), t.TempDir()
 	path := filepath.Join(dir, "l")
 	l := open(t, path, fake.Client(), ledger.WithReadOnly(), ledger.WithMaxFee(tokens(10)))
-	for files := range 2 { // while there is no file, and once there is one
-		if err := l.Check(registration(fake, 1), tokens(11)); !errors.Is(err, ledger.ErrFee) {
-			t.Error(err)
-		}
-		if err := l.Check(registration(fake, 1), tokens(10)); errors.Is(err, ledger.ErrEntered) != (files > 0) {
-			t.Error(err)
-		}
-		_, err := l.Register(t.Context(), registration(fake, 2), tokens(10))
-		if now, _ := os.ReadDir(dir); err == nil || posts(fake) > 0 || len(now) != files {
-			t.Errorf("%v, %d sent, %v", err, posts(fake), now)
-		}
-		write(t, path, lineOf(1, ledger.Entered, fake.URL))
+	for files, want := range []error{nil, ledger.ErrEntered} { // while there is no file, and once there is one
+		expectError(t, ledger.ErrFee, l.Check(registration(fake, 1), tokens(11)))
+		expectError(t, want, l.Check(registration(fake, 1), tokens(10)))
+		_, err := register(t, l, fake, 2)
+		expectError(t, cmpopts.AnyError, err)
+		now, _ := os.ReadDir(dir)
+		double.Equal(t, "files", files, len(now))
+		expectSent(t, fake, 0)
+		write(t, path, lineOf(1, ledger.Entered))
 	}
 }
 
 func TestAFileSystemWithoutLocksIsNamedWithWhatToDo(t *testing.T) {
 	for _, err := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.ENOTSUP} {
-		if got := ledger.LockError("/mnt/share/l.lock", err); !errors.Is(got, err) || !strings.Contains(got.Error(), "/mnt/share/l.lock") || !strings.Contains(got.Error(), "local disk") {
-			t.Error(got)
-		}
+		expectError(t, err, ledger.LockError("/mnt/share/l.lock", err), "/mnt/share/l.lock", "local disk")
 	}
 }
 
@@ -186,9 +176,8 @@ func TestNothingIsSentOnceTheFileIsGoneOrCutOrTheLedgerIsClosed(t *testing.T) {
 		change func(l *ledger.Ledger, path string) error
 		want   string
 	}{
-		"gone":    {func(_ *ledger.Ledger, path string) error { return os.Rename(path, path+".1") }, "no such file"},
-		"cut":     {func(_ *ledger.Ledger, path string) error { return os.Truncate(path, 200) }, "changed the file"},
-		"emptied": {func(_ *ledger.Ledger, path string) error { return os.WriteFile(path, nil, 0o600) }, "changed the file"},
+		"gone": {func(_ *ledger.Ledger, path string) error { return os.Rename(path, path+".1") }, "no such file"},
+		"cut":  {func(_ *ledger.Ledger, path string) error { return os.Truncate(path, 200) }, "changed the file"},
 		"swapped": {func(_ *ledger.Ledger, path string) error { // by one that is as long, and has paid for race 3
 			return rewrite(path, func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(`"race":2`), []byte(`"race":3`)) })
 		}, "changed the file"},
@@ -198,28 +187,23 @@ func TestNothingIsSentOnceTheFileIsGoneOrCutOrTheLedgerIsClosed(t *testing.T) {
 			fake, path, l := newLedger(t, 3)
 			lose(t, fake, l, lostResponse, 1)
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				if err := test.change(l, path); err != nil {
-					t.Error(err)
-				}
+				expectError(t, nil, test.change(l, path))
 				return horseracingtest.Response{}, false
 			})
-			e, err := l.Register(t.Context(), registration(fake, 2), tokens(10))
-			if e.State != ledger.Entered || err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "it is entered, but this could not be recorded") {
-				t.Errorf("changed while it was sent: %v, %v", e, err)
-			}
-			_, err = l.Register(t.Context(), registration(fake, 3), tokens(10))
+			e, err := register(t, l, fake, 2) // it is changed while this is sent
+			double.Equal(t, "state", ledger.Entered, e.State)
+			expectError(t, cmpopts.AnyError, err, test.want, "it is entered, but this could not be recorded")
+			_, err = register(t, l, fake, 3)
 			for _, err := range []error{err, l.Check(registration(fake, 3), tokens(10)), l.Decide(fake.Horses(0)[0], 1, ledger.Entered, ""), l.Settle(t.Context())} {
-				if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want) || posts(fake) != 2 {
-					t.Errorf("afterwards: %v; %d sent", err, posts(fake))
-				}
+				expectError(t, cmpopts.AnyError, err, path, test.want)
 			}
+			expectSent(t, fake, 2)
 		})
 	}
 }
 
 func FuzzTheReaderOfTheFile(f *testing.F) {
-	const service = "https://game.example"
-	whole := lineOf(1, ledger.Sending, service) + lineOf(1, ledger.Entered, service) + lineOf(2, ledger.Sending, service)
+	whole := lineOf(1, ledger.Sending) + lineOf(1, ledger.Entered) + lineOf(2, ledger.Sending)
 	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[:200], "\ufeff\r\n" + whole, "\n", "{}", `{"v":2}` + "\n", "\x00", `{"v":1,"service":"`, "{\"v\":1,\"service\":\"\x00\"}\n"} {
 		f.Add([]byte(seed))
 	}
@@ -236,11 +220,103 @@ func FuzzTheReaderOfTheFile(f *testing.F) {
 			t.Fatalf("of %q it keeps %d bytes", data, size)
 		}
 		again, kept, err := ledger.Replay(data[:size], service)
-		if err != nil || kept != size {
-			t.Fatalf("of what it kept it keeps %d bytes of %d: %v", kept, size, err)
-		}
-		if diff := cmp.Diff(entries, again); diff != "" {
-			t.Fatalf("read again the entries differ (-first +second):\n%s", diff)
-		}
+		must(t, err)
+		double.Equal(t, "bytes, read again", size, kept)
+		double.Equal(t, "entries, read again", entries, again)
 	})
+}
+
+// A slow disk makes 40 registrations, each by a ledger of its own, wait for one another longer than
+// they would wait for another process.
+func TestOneProcessIsNeverInItsOwnWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, path, _ := newLedger(t, 40)
+		began := time.Now()
+		var registering sync.WaitGroup
+		for race := range 40 {
+			l := open(t, path, fake.Client())
+			ledger.SetSync(l, func(*os.File) error { time.Sleep(100 * time.Millisecond); return nil })
+			registering.Go(func() {
+				_, err := register(t, l, fake, 1+race)
+				expectError(t, nil, err)
+			})
+		}
+		registering.Wait()
+		double.Equal(t, "registrations", 40, len(fake.Registrations()))
+		double.Equal(t, "is slow", true, time.Since(began) >= 8*time.Second)
+	})
+}
+
+// Log rotation empties or renames files, folders are mounted late, backups are old, and links are lost.
+func TestALedgerThatLacksWhatWasWrittenIsNotContinued(t *testing.T) {
+	type files struct{ path, link, other string } // a ledger, a link to it, and another one that is empty
+	for name, test := range map[string]struct {
+		lose func(files) error
+		says string // parts of the error, with link or path in place of the path by which the ledger is opened; empty if that is allowed
+	}{
+		"nothing is lost":          {func(files) error { return nil }, ""},
+		"emptied":                  {func(f files) error { return os.Truncate(f.path, 0) }, "path, path.lock"},
+		"its end is cut":           {func(f files) error { return rewrite(f.path, func(text []byte) []byte { return text[:len(text)-1] }) }, "path, path.lock"},
+		"zeros":                    {func(f files) error { return rewrite(f.path, zeros) }, "path, path.lock"},
+		"gone":                     {func(f files) error { return os.Remove(f.path) }, "path, path.lock"},
+		"the link is gone":         {func(f files) error { return os.Remove(f.link) }, "link, link.lock"},
+		"a new file for the link":  {func(f files) error { return errors.Join(os.Remove(f.link), os.WriteFile(f.link, nil, 0o600)) }, "link, link.lock"},
+		"a link to another folder": {func(f files) error { return errors.Join(os.Remove(f.link), os.Symlink(f.other, f.link)) }, "link, link.lock"},
+		"the folder is swapped": {func(f files) error {
+			return errors.Join(os.Rename(filepath.Dir(f.path), filepath.Dir(f.path)+"-gone"), os.Rename(filepath.Dir(f.other), filepath.Dir(f.path)))
+		}, "link, link.lock"},
+		"an empty lock file of before":          {func(f files) error { return errors.Join(os.Truncate(f.path+".lock", 0), os.Truncate(f.path, 0)) }, ""},
+		"the lock file is removed":              {func(f files) error { return errors.Join(os.Remove(f.path+".lock"), os.Remove(f.path)) }, ""},
+		"a lock file of zeros":                  {func(f files) error { return rewrite(f.path+".lock", zeros) }, ""},
+		"a crash before the number was written": {func(f files) error { return os.WriteFile(f.path+".lock", []byte("\x00100\n"), 0o600) }, ""},
+		"not a number":                          {func(f files) error { return os.WriteFile(f.path+".lock", []byte("hello"), 0o600) }, "path, path.lock, number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake, dir := newFake(t, 3), t.TempDir()
+			f := files{filepath.Join(dir, "a", "l"), filepath.Join(dir, "link"), filepath.Join(dir, "b", "l")}
+			if err := os.Symlink(f.path, f.link); err != nil {
+				t.Skip(err)
+			}
+			must(t, errors.Join(os.Mkdir(filepath.Dir(f.path), 0o700), os.Mkdir(filepath.Dir(f.other), 0o700), os.WriteFile(f.other, nil, 0o600)))
+			path := f.path
+			if strings.HasPrefix(test.says, "link") {
+				path = f.link
+			}
+			open(t, f.path, fake.Client()) // makes the file
+			_, err := register(t, open(t, path, fake.Client()), fake, 1)
+			must(t, err)
+			late := open(t, path, fake.Client()) // before
+			must(t, test.lose(f))
+			_, err = ledger.Open(path, fake.Client())
+			if test.says == "" {
+				expectError(t, nil, err)
+			} else {
+				says := strings.NewReplacer("path", f.path, "link", f.link).Replace(test.says)
+				expectError(t, cmpopts.AnyError, err, strings.Split(says, ", ")...)
+			}
+			_, err = register(t, late, fake, 1) // which would be paid a second time
+			expectError(t, cmpopts.AnyError, err)
+		})
+	}
+}
+
+func rewrite(path string, change func(text []byte) []byte) error {
+	text, err := os.ReadFile(path)
+	return errors.Join(err, os.WriteFile(path, change(text), 0o600))
+}
+
+// zeros replaces all but the first byte.
+func zeros(text []byte) []byte { return append(text[:1], make([]byte, len(text)-1)...) }
+
+func TestARelativePathIsThatOfTheFolderInWhichTheLedgerWasOpened(t *testing.T) {
+	fake := newFake(t, 1)
+	first, second := t.TempDir(), t.TempDir()
+	t.Chdir(first)
+	l := open(t, "l", fake.Client())
+	t.Chdir(second)
+	_, err := register(t, l, fake, 1)
+	must(t, err)
+	expectParts(t, read(t, filepath.Join(first, "l")), "entered")
+	left, _ := os.ReadDir(second)
+	double.Equal(t, "files in the second folder", 0, len(left))
 }

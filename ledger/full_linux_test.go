@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"errors"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -9,39 +8,34 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
 func TestALineThatCannotBeWrittenIsNotSentAndNothingFollows(t *testing.T) {
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	limitFiles := func(bytes uint64) {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: before.Max}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: before.Max}))
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
-	write(t, path, strings.Repeat("\n", 1<<20)) // so that the limit affects no other file
+	write(t, path, strings.Repeat(" ", 1<<20)+"\n") // so that the limit affects no other file
 	l := open(t, path, fake.Client())
 	lose(t, fake, l, lostRequest, 1)
 	limitFiles(uint64(len(read(t, path))) + 100) // half a line
-	e, err := l.Register(t.Context(), registration(fake, 2), tokens(10))
+	e, err := register(t, l, fake, 2)
 	limitFiles(before.Cur)
-	if !errors.Is(err, syscall.EFBIG) || e != (ledger.Entry{}) {
-		t.Errorf("%v, %v", e, err)
-	}
+	expectError(t, syscall.EFBIG, err)
+	double.Equal(t, "entry", ledger.Entry{}, e)
 	for _, err := range []error{l.Check(registration(fake, 2), tokens(10)), l.Decide(fake.Horses(0)[0], 1, ledger.Absent, "")} {
-		if err == nil || !strings.Contains(err.Error(), "open the ledger again") || posts(fake) != 1 {
-			t.Errorf("the next: %v; %d sent", err, posts(fake))
-		}
+		expectError(t, cmpopts.AnyError, err, "open the ledger again")
 	}
-	l = open(t, path, fake.Client())
-	if _, err := l.Register(t.Context(), registration(fake, 2), tokens(10)); err != nil {
-		t.Errorf("opened again: %v", err)
-	}
+	expectSent(t, fake, 1)
+	_, err = register(t, open(t, path, fake.Client()), fake, 2)
+	must(t, err)
 	expectStates(t, open(t, path, fake.Client()), "1 unknown", "2 entered")
 }
 
@@ -49,14 +43,12 @@ func TestALineThatCannotBeWrittenIsNotSentAndNothingFollows(t *testing.T) {
 func TestALockFileThatCannotBeWrittenStopsTheRegistration(t *testing.T) {
 	fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
 	write(t, path, "")
-	if err := os.Symlink("/dev/full", path+".lock"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/dev/full", path+".lock"))
 	l := open(t, path, fake.Client())
 	for race := range 2 {
-		e, err := l.Register(t.Context(), registration(fake, 1+race), tokens(10))
-		if e != (ledger.Entry{}) || err == nil || !strings.Contains(err.Error(), "open the ledger again") || posts(fake) != 0 {
-			t.Errorf("%v, %v; %d sent", e, err, posts(fake))
-		}
+		e, err := register(t, l, fake, 1+race)
+		expectError(t, cmpopts.AnyError, err, "open the ledger again")
+		double.Equal(t, "entry", ledger.Entry{}, e)
+		expectSent(t, fake, 0)
 	}
 }

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -22,13 +23,15 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-const registerPath = "/api/v1/races/register"
+const (
+	registerPath = "/api/v1/races/register"
+	service      = double.Refused // the base URL of a fake in memory
+)
 
 // newFake starts a fake with races 1 to n, which cost 10 each and close in an hour.
 func newFake(t testing.TB, n int) *horseracingtest.Server {
 	t.Helper()
-	fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now),
-		horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
+	fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
 	t.Cleanup(fake.Close)
 	addRaces(fake, 1, n)
 	return fake
@@ -48,12 +51,22 @@ func registration(fake *horseracingtest.Server, race int) horseracing.Registrati
 	return horseracing.Registration{Horse: fake.Horses(0)[0], Race: horseracing.RaceID(race), UserKey: fake.UserKey(0)}
 }
 
-func open(t testing.TB, path string, client *horseracing.Client, opts ...ledger.Option) *ledger.Ledger {
+func register(t testing.TB, l *ledger.Ledger, fake *horseracingtest.Server, race int) (ledger.Entry, error) {
+	return l.Register(t.Context(), registration(fake, race), tokens(10))
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
 	t.Helper()
-	l, err := ledger.Open(path, client, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func open(t testing.TB, path string, client *horseracing.Client, opts ...ledger.Option) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(path, client, opts...)
+	must(t, err)
 	return l
 }
 
@@ -70,26 +83,41 @@ var (
 )
 
 // lose registers for races with a fault that leaves the outcome unknown.
-func lose(t testing.TB, fake *horseracingtest.Server, l *ledger.Ledger, fault horseracingtest.Fault, races ...int) {
+func lose(t *testing.T, fake *horseracingtest.Server, l *ledger.Ledger, fault horseracingtest.Fault, races ...int) {
 	t.Helper()
 	fault.Path, fault.Times = registerPath, len(races)
 	fake.Inject(fault)
 	for _, race := range races {
-		if e, err := l.Register(t.Context(), registration(fake, race), tokens(10)); e.State != ledger.Unknown || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Fatalf("%v, %v", e, err)
-		}
+		_, err := register(t, l, fake, race)
+		expectError(t, horseracing.ErrOutcomeUnknown, err)
 	}
 }
 
-// posts returns how many registrations were sent.
-func posts(fake *horseracingtest.Server) int {
-	n := 0
-	for _, r := range fake.Requests() {
-		if r.Method == http.MethodPost {
-			n++
+func requests(fake *horseracingtest.Server, method string) []horseracingtest.Request {
+	return slices.DeleteFunc(fake.Requests(), func(r horseracingtest.Request) bool { return r.Method != method })
+}
+
+// expectSent fails the test unless so many registrations were sent.
+func expectSent(t *testing.T, fake *horseracingtest.Server, want int) {
+	t.Helper()
+	double.Equal(t, "registrations sent", want, len(requests(fake, http.MethodPost)))
+}
+
+// expectError fails the test unless an error is or wraps want, or both are nil, and its text has
+// these parts.
+func expectError(t *testing.T, want, err error, parts ...string) {
+	t.Helper()
+	double.Equal(t, "error", want, err, cmpopts.EquateErrors())
+	expectParts(t, fmt.Sprint(err), parts...)
+}
+
+func expectParts(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in %q", part, text)
 		}
 	}
-	return n
 }
 
 // expectStates fails the test unless the states of the entries are those: "1 entered".
@@ -99,59 +127,94 @@ func expectStates(t *testing.T, l *ledger.Ledger, want ...string) {
 	for e := range l.Entries() {
 		got = append(got, fmt.Sprintf("%d %s", e.Race, e.State))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("states differ (-want +got):\n%s", diff)
-	}
+	double.Equal(t, "states", want, got)
 }
 
 func read(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
+// What the service responded, or that it did not, decides the state of an entry, and the state what
+// counts and what may follow. After 400, 409 and 422 the race decides.
 func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
+	type faults = []horseracingtest.Fault
+	refusal := func(status int) horseracingtest.Fault {
+		return horseracingtest.Fault{Path: registerPath, Status: status, Body: `{"message":"already in it"}`}
+	}
+	reading := func(status int, body string) faults {
+		return faults{{Method: http.MethodGet, Path: "/api/v1/races/1", Status: status, Body: body}}
+	}
+	const others = `"registration_deadline":4102444800000,"start_time":4102444800000,"entry_fee":10,"participants":[{"number":9999}]}`
+	limited := faults{{Path: registerPath, Status: 429}}
+	follows := map[ledger.State]struct{ err, second error }{
+		ledger.Entered: {nil, ledger.ErrEntered}, ledger.Unknown: {horseracing.ErrOutcomeUnknown, ledger.ErrUnsettled}, ledger.Refused: {cmpopts.AnyError, nil},
+	}
 	for name, test := range map[string]struct {
-		fault  horseracingtest.Fault
-		state  ledger.State
-		is     error // of Register
-		second error // of a second Register
+		entered bool   // before
+		others  faults // before the fault, or of the reading
+		fault   horseracingtest.Fault
+		want    ledger.State
 	}{
-		"accepted":                 {horseracingtest.Fault{Delay: time.Second}, ledger.Entered, nil, ledger.ErrEntered},
-		"the response is lost":     {lostResponse, ledger.Unknown, horseracing.ErrOutcomeUnknown, ledger.ErrUnsettled},
-		"the service is overtaxed": {horseracingtest.Fault{Status: 503}, ledger.Unknown, horseracing.ErrOutcomeUnknown, ledger.ErrUnsettled},
-		"the key is refused":       {horseracingtest.Fault{Status: 401}, ledger.Refused, horseracing.ErrUnauthorized, nil},
-		"rate limited":             {horseracingtest.Fault{Status: 429, Header: http.Header{"Retry-After": {"600"}}}, ledger.Refused, horseracing.ErrRateLimited, nil},
+		"accepted":                     {false, nil, horseracingtest.Fault{Path: registerPath, Delay: time.Second}, ledger.Entered},
+		"the response is lost":         {false, nil, horseracingtest.Fault{Path: registerPath, ResetAfter: true}, ledger.Unknown},
+		"the service is overtaxed":     {false, nil, refusal(503), ledger.Unknown},
+		"rate limited":                 {false, nil, horseracingtest.Fault{Path: registerPath, Status: 429, Header: http.Header{"Retry-After": {"600"}}, Body: "already in it"}, ledger.Refused},
+		"the key is refused":           {false, nil, refusal(401), ledger.Refused},
+		"400, and it is listed":        {true, nil, refusal(400), ledger.Entered},
+		"409, and it is listed":        {true, nil, refusal(409), ledger.Entered},
+		"422, and it is listed":        {true, nil, refusal(422), ledger.Entered},
+		"403 needs no reading":         {true, nil, refusal(403), ledger.Refused},
+		"it is not listed":             {false, nil, refusal(409), ledger.Refused},
+		"there is no race":             {false, reading(404, ""), refusal(400), ledger.Refused},
+		"the race cannot be read":      {false, reading(400, ""), refusal(409), ledger.Unknown},
+		"after a 429 it is not listed": {false, limited, refusal(409), ledger.Refused},
+		"after a 429 it is listed":     {true, limited, refusal(409), ledger.Entered},
+		"the second heat lists it":     {false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,"participants":[{"number":1}]}]`), refusal(409), ledger.Entered},
+		"no heat lists it":             {false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,`+others+`]`), refusal(409), ledger.Refused},
+		"it lists nobody":              {false, reading(200, `[{"main_race_id":1}]`), refusal(409), ledger.Refused},
+		"a heat cannot be read":        {false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,"entry_fee":{}}]`), refusal(409), ledger.Unknown},
+		"a horse without a number":     {false, reading(200, `[{"main_race_id":1,"participants":[{}]}]`), refusal(409), ledger.Unknown},
+		"a race without an id":         {false, reading(200, `[{`+others+`]`), refusal(409), ledger.Unknown},
+		"another race":                 {false, reading(200, `[{"main_race_id":2,`+others+`]`), refusal(409), ledger.Unknown},
+		"another shape":                {false, reading(200, `"asleep"`), refusal(409), ledger.Unknown},
+		"403 after a 429":              {false, limited, refusal(403), ledger.Refused},
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			fake, path, l := newLedger(t, 2)
-			test.fault.Path = registerPath
-			fake.Inject(test.fault)
-			r := registration(fake, 1)
-			sent := time.Now().UTC()
-			e, err := l.Register(t.Context(), r, tokens(10))
-			if !errors.Is(err, test.is) || (e.Note == "") != (err == nil) || strings.Contains(e.Note, "call ") {
-				t.Errorf("Register: %v, note %q", err, e.Note)
+			if test.entered {
+				_, err := fake.Client().Races.Register(t.Context(), registration(fake, 1))
+				must(t, err)
 			}
-			want := ledger.Entry{Time: sent, Horse: r.Horse, Race: 1, Fee: tokens(10), State: test.state, Note: e.Note}
+			fake.Inject(append(test.others, test.fault)...)
+			fake.ResetLog()
+			want := ledger.Entry{Time: time.Now().UTC(), Horse: fake.Horses(0)[0], Race: 1, Fee: tokens(10), State: test.want}
+			e, err := register(t, l, fake, 1)
+			expectError(t, follows[test.want].err, err)
+			double.Equal(t, "is an unknown outcome", test.want == ledger.Unknown, errors.Is(err, horseracing.ErrOutcomeUnknown))
+			double.Equal(t, "has a note, for people", name != "accepted", e.Note != "" && !strings.Contains(e.Note, "call "))
+			double.Equal(t, "notes the reason", test.fault.Status > 0, strings.Contains(e.Note, "already in it"))
+			reads := requests(fake, http.MethodGet)
+			double.Equal(t, "is read once", slices.Contains([]int{400, 409, 422}, test.fault.Status), len(reads) == 1)
+			for _, r := range reads {
+				double.Equal(t, "past caches", "no-cache", r.Header.Get("Cache-Control"))
+			}
+			want.Note = e.Note
 			for _, got := range []ledger.Entry{e, slices.Collect(l.Entries())[0], slices.Collect(open(t, path, fake.Client()).Entries())[0]} {
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("the entry differs (-want +got):\n%s", diff)
-				}
+				double.Equal(t, "entry", want, got)
 			}
-			limited, counts := open(t, path, fake.Client(), ledger.WithBudget(tokens(19))), test.state != ledger.Refused
-			if err := limited.Check(registration(fake, 2), tokens(10)); errors.Is(err, ledger.ErrBudget) != counts || l.Paid(time.Time{}).IsZero() == counts {
-				t.Errorf("the next: %v; paid %s", err, l.Paid(time.Time{}))
-			}
+			limited, counts := open(t, path, fake.Client(), ledger.WithBudget(tokens(19))), test.want != ledger.Refused
+			next := limited.Check(registration(fake, 2), tokens(10))
+			double.Equal(t, "the next is beyond the budget", counts, errors.Is(next, ledger.ErrBudget))
+			double.Equal(t, "counts as paid", counts, !l.Paid(time.Time{}).IsZero())
 			time.Sleep(time.Hour / 2)
-			before := posts(fake)
-			second, err := l.Register(t.Context(), r, tokens(10))
-			if sent := posts(fake) > before; !errors.Is(err, test.second) || test.second != nil && !cmp.Equal(second, e) || sent != (test.second == nil) {
-				t.Errorf("Register again: %v, %v; want %v; sent is %v", second, err, test.second, sent)
-			}
+			fake.ResetLog()
+			again, err := register(t, l, fake, 1)
+			expectError(t, follows[test.want].second, err)
+			double.Equal(t, "the second is sent", follows[test.want].second == nil, len(requests(fake, http.MethodPost)) == 1)
+			double.Equal(t, "the second returns the first", follows[test.want].second != nil, again == e)
 		})
 	}
 }
@@ -163,17 +226,15 @@ func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
 		then = read(t, path)
 		return horseracingtest.Response{Status: 403, Body: `{"error":"of ` + fake.APIKey + " and " + string(fake.UserKey(0)) + `"}`}, true
 	})
-	e, _ := l.Register(t.Context(), registration(fake, 1), tokens(10))
-	if strings.Count(then, "\n") != 1 || !strings.Contains(then, `"state":"sending"`) {
-		t.Errorf("when the request was received the file held %q", then)
-	}
+	e, _ := register(t, l, fake, 1)
 	now := read(t, path)
-	if !strings.HasPrefix(now, then) || strings.Count(now, "\n") != 2 || !strings.Contains(now, `"state":"refused"`) || !strings.Contains(e.Note, "status 403") {
-		t.Errorf("after its outcome the file holds %q", now)
-	}
-	if strings.Contains(now, fake.APIKey) || strings.Contains(now, string(fake.UserKey(0))) {
-		t.Errorf("a key is in the file: %q", now)
-	}
+	after, stays := strings.CutPrefix(now, then)
+	double.Equal(t, "lines when the request was received, and afterwards", [2]int{1, 1}, [2]int{strings.Count(then, "\n"), strings.Count(after, "\n")})
+	double.Equal(t, "the first line stays", true, stays)
+	expectParts(t, then, `"state":"sending"`)
+	expectParts(t, after, `"state":"refused"`)
+	expectParts(t, e.Note, "status 403")
+	double.Equal(t, "a key is in the file", false, strings.Contains(now, fake.APIKey) || strings.Contains(now, string(fake.UserKey(0))))
 }
 
 // A bot that continues while the service refuses everything for an hour must not fill the disk.
@@ -182,39 +243,37 @@ func TestWhatIsNotSentIsRefusedAndLeavesNoLine(t *testing.T) {
 		fake, path, l := newLedger(t, 2)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 429, Header: http.Header{"Retry-After": {"3600"}}, Times: -1})
 		for race := 1; race <= 2; race++ {
-			e, err := l.Register(t.Context(), registration(fake, race), tokens(10))
-			if e.State != ledger.Refused || e.Note == "" || !errors.Is(err, horseracing.ErrRateLimited) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-				t.Errorf("%v, %v", e, err)
-			}
+			e, err := register(t, l, fake, race)
+			expectError(t, horseracing.ErrRateLimited, err)
+			double.Equal(t, "state, and whether it is unknown and noted", []any{ledger.Refused, false, true}, []any{e.State, errors.Is(err, horseracing.ErrOutcomeUnknown), e.Note != ""})
 		}
 		var none context.Context
-		if e, err := l.Register(none, registration(fake, 2), tokens(10)); e.State != ledger.Refused || !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Errorf("without a context: %v, %v", e, err)
+		e, err := l.Register(none, registration(fake, 2), tokens(10))
+		expectError(t, horseracing.ErrInvalidArgument, err)
+		double.Equal(t, "state without a context", ledger.Refused, e.State)
+		for _, r := range []horseracing.Registration{{Horse: 1, Race: 2}, {Race: 2, UserKey: "k"}, {Horse: 1, UserKey: "k"}} {
+			e, err := l.Register(t.Context(), r, tokens(10))
+			expectError(t, horseracing.ErrInvalidArgument, err, "needs a horse, a race and a user key")
+			double.Equal(t, "entry", ledger.Entry{}, e)
 		}
-		if lines := strings.Count(read(t, path), "\n"); lines != 2 || posts(fake) != 1 {
-			t.Errorf("%d lines for %d requests", lines, posts(fake))
-		}
+		double.Equal(t, "lines", 2, strings.Count(read(t, path), "\n"))
+		expectSent(t, fake, 1)
 	})
 }
 
 // Registrations of ledgers with limits: the fee is checked before the pair, and the pair before
 // the budgets.
 func TestPairsAndLimits(t *testing.T) {
-	power := func(of int64) horseracing.BigInt {
-		return horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(of), nil))
-	}
+	longest, _ := horseracing.ParseUnits("1", 99)
+	longer, _ := horseracing.ParseUnits("1", 100)
 	type options = []ledger.Option
 	day := func(n int64) ledger.Option { return ledger.WithDailyBudget(tokens(n), time.FixedZone("east", 3*60*60)) }
 	free, highest, budget := ledger.WithFreeRaces(), ledger.WithMaxFee(tokens(10)), func(n int64) ledger.Option { return ledger.WithBudget(tokens(n)) }
-	keyless, nobody, nowhere := horseracing.Registration{Horse: 1, Race: 2}, horseracing.Registration{Race: 2, UserKey: "k"}, horseracing.Registration{Horse: 1, UserKey: "k"}
-	future := `{"v":1,"service":%q,"time":"2000-06-01T00:00:00Z","horse":1,"race":99,"fee":10,"state":"sending"}` + "\n"
-	past := strings.Replace(future, "2000-06-01T00:00:00Z", "1999-12-31T20:59:59Z", 1) // a second before the day in the east
-	today := strings.Replace(future, "2000-06-01T00:00:00Z", "1999-12-31T21:00:00Z", 1)
-	sending := strings.Replace(today, `"race":99`, `"race":2`, 1)
-	entered, absent := strings.Replace(sending, "sending", "entered", 1), strings.Replace(sending, "sending", "absent", 1)
+	const midnight = "1999-12-31T21:00:00Z" // in the east
+	past, today, future := lineAt("1999-12-31T20:59:59Z", 99, ledger.Sending), lineAt(midnight, 99, ledger.Sending), lineAt("2000-06-01T00:00:00Z", 99, ledger.Sending)
+	sending, entered, absent := lineAt(midnight, 2, ledger.Sending), lineAt(midnight, 2, ledger.Entered), lineAt(midnight, 2, ledger.Absent)
 	for name, test := range map[string]struct {
-		file  string
-		r     horseracing.Registration // of horse 1 in race 2 if zero
+		file  string // the horse is registered for race 2
 		fee   horseracing.BigInt
 		opts  options
 		is    error
@@ -225,11 +284,8 @@ func TestPairsAndLimits(t *testing.T) {
 		"a negative fee":                    {fee: tokens(-1), opts: options{free}, is: ledger.ErrFee},
 		"the highest fee":                   {fee: tokens(10), opts: options{highest}},
 		"a fee that is too high":            {fee: tokens(11), opts: options{highest}, is: ledger.ErrFee, limit: 10},
-		"of 100 digits":                     {fee: power(99)},
-		"of 101 digits":                     {fee: power(100), is: ledger.ErrFee}, // its line could not be read again
-		"without a key":                     {r: keyless, fee: tokens(10), is: horseracing.ErrInvalidArgument},
-		"without a horse":                   {r: nobody, fee: tokens(10), is: horseracing.ErrInvalidArgument},
-		"without a race":                    {r: nowhere, fee: tokens(10), is: horseracing.ErrInvalidArgument},
+		"of 100 digits":                     {fee: longest},
+		"of 101 digits":                     {fee: longer, is: ledger.ErrFee}, // its line could not be read again
 		"entered, and the fee is too high":  {file: entered, fee: tokens(11), opts: options{highest}, is: ledger.ErrFee, limit: 10},
 		"entered, and beyond the budget":    {file: entered, fee: tokens(10), opts: options{budget(10)}, is: ledger.ErrEntered},
 		"being sent, or killed meanwhile":   {file: sending, fee: tokens(10), is: ledger.ErrUnsettled},
@@ -243,29 +299,24 @@ func TestPairsAndLimits(t *testing.T) {
 	} {
 		double.Run(t, name, func(t *testing.T) { // it begins at midnight, UTC
 			fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
-			file := ""
-			if test.file != "" {
-				file = fmt.Sprintf(test.file, fake.URL)
+			write(t, path, test.file)
+			l := open(t, path, fake.Client(), test.opts...)
+			checked := l.Check(registration(fake, 2), test.fee)
+			e, err := l.Register(t.Context(), registration(fake, 2), test.fee)
+			expectError(t, test.is, err)
+			double.Equal(t, "error of Check", fmt.Sprint(err), fmt.Sprint(checked))
+			limit := new(ledger.LimitError) // zero if there is none
+			_ = errors.As(err, &limit)
+			double.Equal(t, "limit", tokens(test.limit), limit.Limit)
+			if err == nil {
+				expectSent(t, fake, 1)
+				double.Equal(t, "is in the file", true, slices.Contains(slices.Collect(open(t, path, fake.Client()).Entries()), e))
+				return
 			}
-			write(t, path, file)
-			l, r := open(t, path, fake.Client(), test.opts...), test.r
-			if r == (horseracing.Registration{}) {
-				r = registration(fake, 2)
-			}
-			checked := l.Check(r, test.fee)
-			e, err := l.Register(t.Context(), r, test.fee)
-			if !errors.Is(err, test.is) || fmt.Sprint(checked) != fmt.Sprint(err) || (posts(fake) == 1) != (test.is == nil) {
-				t.Fatalf("Register: %v, Check: %v; want %v; %d sent", err, checked, test.is, posts(fake))
-			}
-			if err != nil && (!strings.Contains(err.Error(), path) || read(t, path) != file || (e != ledger.Entry{}) != (test.is == ledger.ErrEntered || test.is == ledger.ErrUnsettled)) {
-				t.Errorf("%v, %v; the file holds %q", e, err, read(t, path))
-			}
-			if limit, ok := errors.AsType[*ledger.LimitError](err); ok != (test.limit > 0) || ok && !limit.Limit.Equal(tokens(test.limit)) {
-				t.Errorf("%+v", limit)
-			}
-			if got := slices.Collect(open(t, path, fake.Client()).Entries()); err == nil && !slices.Contains(got, e) {
-				t.Errorf("opened again: %v, want %v", got, e)
-			}
+			expectSent(t, fake, 0)
+			expectParts(t, err.Error(), path)
+			double.Equal(t, "file", test.file, read(t, path))
+			double.Equal(t, "returns an entry", test.is == ledger.ErrEntered || test.is == ledger.ErrUnsettled, e != ledger.Entry{})
 		})
 	}
 }
@@ -277,11 +328,173 @@ func TestABudgetOfADayCountsTheDayOnWhichTheLineWasWritten(t *testing.T) {
 		fake := newFake(t, 2)
 		limiter := double.WaitFunc(func(context.Context) error { time.Sleep(time.Minute); return nil })
 		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter)), ledger.WithDailyBudget(tokens(10), time.UTC))
-		if e, err := l.Register(t.Context(), registration(fake, 1), tokens(10)); err != nil || e.Time.Day() != 2 {
-			t.Errorf("%v, %v", e, err)
-		}
-		if err := l.Check(registration(fake, 2), tokens(10)); !errors.Is(err, ledger.ErrBudget) {
-			t.Errorf("the next on that day: %v", err)
-		}
+		e, err := register(t, l, fake, 1)
+		must(t, err)
+		double.Equal(t, "day", 2, e.Time.Day())
+		expectError(t, ledger.ErrBudget, l.Check(registration(fake, 2), tokens(10)))
 	})
+}
+
+// A context that ends while a registration is under way, after a second, loses no outcome: the
+// response decides.
+func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
+	type faults = []horseracingtest.Fault
+	late := func(f horseracingtest.Fault) horseracingtest.Fault {
+		f.Path, f.Delay = registerPath, 2*time.Second
+		return f
+	}
+	reading := horseracingtest.Fault{Method: http.MethodGet, Path: "/api/v1/races/1", Delay: 2 * time.Second}
+	silent := horseracingtest.Fault{Path: registerPath, Delay: time.Hour}
+	for name, test := range map[string]struct {
+		faults faults
+		want   ledger.State
+		is     []error // of Register; context.Canceled is the error of the context, whatever that is
+		sent   int
+		takes  time.Duration
+	}{
+		"it is entered":                           {faults{late(horseracingtest.Fault{})}, ledger.Entered, nil, 1, 2 * time.Second},
+		"it is refused":                           {faults{late(horseracingtest.Fault{Status: 403})}, ledger.Refused, []error{horseracing.ErrForbidden}, 1, 2 * time.Second},
+		"it is refused, and the race is read":     {faults{late(horseracingtest.Fault{Status: 409}), reading}, ledger.Refused, nil, 1, 4 * time.Second},
+		"rate limited, it is not sent again":      {faults{late(horseracingtest.Fault{Status: 429})}, ledger.Refused, nil, 1, 2 * time.Second},
+		"rate limited, and its context ends then": {faults{{Path: registerPath, Status: 429, Header: http.Header{"Retry-After": {"3"}}}}, ledger.Refused, nil, 1, time.Second},
+		"the second attempt is under way":         {faults{{Path: registerPath, Status: 429}, late(horseracingtest.Fault{})}, ledger.Entered, nil, 2, 2 * time.Second},
+		"the service fails":                       {faults{late(horseracingtest.Fault{Status: 500})}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, horseracing.ErrServer}, 1, 2 * time.Second},
+		"there is no response":                    {faults{silent}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, context.Canceled}, 1, 30 * time.Second},
+		"the connection breaks":                   {faults{late(horseracingtest.Fault{ResetAfter: true})}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown, context.Canceled, io.EOF}, 1, 2 * time.Second},
+		"the race cannot be read":                 {faults{late(horseracingtest.Fault{Status: 409}), {Method: http.MethodGet, Delay: time.Hour}}, ledger.Unknown, []error{horseracing.ErrOutcomeUnknown}, 1, 32 * time.Second},
+	} {
+		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+			double.Run(t, name+"/"+end.Error(), func(t *testing.T) {
+				fake, path, l := newLedger(t, 1)
+				fake.Inject(test.faults...)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if end == context.Canceled {
+					time.AfterFunc(time.Second, cancel)
+				} else {
+					ctx = double.Within(t, time.Second)
+				}
+				began := time.Now()
+				e, err := l.Register(ctx, registration(fake, 1), tokens(10))
+				double.Equal(t, "time", test.takes, time.Since(began).Round(time.Second))
+				expectSent(t, fake, test.sent)
+				double.Equal(t, "state", test.want, e.State)
+				double.Equal(t, "is without an error", test.want == ledger.Entered, err == nil)
+				for _, is := range test.is {
+					if is == context.Canceled {
+						is = end
+					}
+					expectError(t, is, err)
+				}
+				expectStates(t, open(t, path, fake.Client()), "1 "+string(test.want))
+			})
+		}
+	}
+}
+
+// undecided returns the errors that Settle joins.
+func undecided(t *testing.T, err error) (all []*horseracing.UndecidedError) {
+	t.Helper()
+	joined, _ := err.(interface{ Unwrap() []error })
+	if joined == nil {
+		t.Fatalf("Settle: %v", err)
+	}
+	for _, err := range joined.Unwrap() {
+		one, ok := errors.AsType[*horseracing.UndecidedError](err)
+		if !ok || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
+			t.Fatalf("Settle: %v", err)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, path, l := newLedger(t, 12)
+		lose(t, fake, l, lostResponse, 1)
+		lose(t, fake, l, horseracingtest.Fault{TakesEffectAfter: 10 * time.Minute}, 2)
+		lose(t, fake, l, lostRequest, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+		_, err := fake.Client().Races.Register(t.Context(), registration(fake, 12))
+		must(t, err)
+		write(t, path, read(t, path)+lineOf(12, ledger.Sending)) // by a process that was killed
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: -1})
+		fake.ResetLog()
+		err = l.Settle(t.Context())
+		expectError(t, horseracing.ErrOutcomeUnknown, err, path+": horse 1 in race 2: ")
+		again := undecided(t, err)
+		double.Equal(t, "requests, at the same time, undecided", []int{12, 8, 10}, []int{fake.RequestCount(), fake.MaxInFlight(), len(again)})
+		paid, held := ledger.Sum(l.Entries(), time.Time{})
+		double.Equal(t, "paid and held", []horseracing.BigInt{tokens(20), tokens(100)}, []horseracing.BigInt{paid, held})
+		time.Sleep(time.Until(again[9].RetryAt))
+		must(t, l.Settle(t.Context()))
+		expectStates(t, open(t, path, fake.Client()), "1 entered", "2 entered", "3 absent", "4 absent", "5 absent", "6 absent",
+			"7 absent", "8 absent", "9 absent", "10 absent", "11 absent", "12 entered")
+		double.Equal(t, "paid", 3, len(fake.Registrations()))
+		expectSent(t, fake, 0) // again
+	})
+}
+
+// A mock of a caller may end the goroutine that reads, as t.Fatal does.
+func TestSettleEndsIfItsReadingsEndTheirGoroutine(t *testing.T) {
+	fake, path, l := newLedger(t, 0)
+	var sending []string
+	for race := 1; race <= 9; race++ {
+		write(t, path, read(t, path)+lineOf(race, ledger.Sending))
+		sending = append(sending, fmt.Sprint(race, " sending"))
+	}
+	wrapped := open(t, path, fake.Client(double.Wrap(func(http.RoundTripper, *http.Request) (*http.Response, error) {
+		runtime.Goexit()
+		return nil, nil
+	})))
+	for _, err := range undecided(t, wrapped.Settle(t.Context())) {
+		expectParts(t, err.Error(), "goroutine")
+		double.Equal(t, "time until another call", time.Minute, time.Until(err.RetryAt).Round(20*time.Second))
+	}
+	expectStates(t, l, sending...)
+}
+
+// While a race is read, others can be registered, and what somebody else records stays, except
+// that what the service confirms is always recorded.
+func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, path, l := newLedger(t, 3)
+		lose(t, fake, l, lostRequest, 1, 2)
+		time.Sleep(3 * time.Hour)
+		addRaces(fake, 3, 3)
+		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Method: "GET", Delay: 10 * time.Second, Times: 2})
+		settled := make(chan error)
+		go func() { settled <- l.Settle(t.Context()) }() // both are absent
+		synctest.Wait()
+		other, horse := open(t, path, fake.Client()), fake.Horses(0)[0]
+		must(t, errors.Join(other.Decide(horse, 1, ledger.Absent, ""), other.Decide(horse, 2, ledger.Entered, "the game shows it")))
+		lose(t, fake, l, lostRequest, 1) // once more: the reading is of the earlier one
+		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			expectError(t, nil, other.Decide(horse, 3, ledger.Absent, "too early"))
+			return horseracingtest.Response{}, false
+		})
+		e, err := register(t, l, fake, 3)
+		must(t, errors.Join(err, <-settled))
+		double.Equal(t, "state", ledger.Entered, e.State)
+		expectStates(t, other, "2 entered", "1 unknown", "3 entered")
+	})
+}
+
+func TestOnlyAHeldEntryCanBeDecided(t *testing.T) {
+	fake, path, l := newLedger(t, 0)
+	write(t, path, lineOf(1, ledger.Sending)+lineOf(2, ledger.Unknown))
+	for _, test := range []struct {
+		race  horseracing.RaceID
+		state ledger.State
+		want  error
+	}{
+		{1, ledger.Unknown, horseracing.ErrInvalidArgument}, {1, ledger.Refused, horseracing.ErrInvalidArgument}, {1, "", horseracing.ErrInvalidArgument},
+		{1, ledger.Entered, nil}, {1, ledger.Absent, horseracing.ErrInvalidArgument},
+		{2, ledger.Absent, nil}, {2, ledger.Entered, horseracing.ErrInvalidArgument}, {3, ledger.Entered, horseracing.ErrInvalidArgument},
+	} {
+		before := read(t, path)
+		expectError(t, test.want, l.Decide(1, test.race, test.state, "by me"))
+		double.Equal(t, fmt.Sprint("the file changes for race ", test.race, " as ", test.state), test.want == nil, read(t, path) != before)
+	}
+	expectStates(t, open(t, path, fake.Client()), "1 entered", "2 absent")
 }

@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,10 +41,7 @@ const feesAllowed, botRaces = 10, 10 // by the budget of the bots
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(asBot); args != "" {
-		if err := runBot(args); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		runBot(args)
 		return
 	}
 	os.Exit(m.Run())
@@ -50,43 +49,39 @@ func TestMain(m *testing.M) {
 
 // runBot registers two horses for all races, in any order. It ends after a signal, once it knows what
 // became of the registration that is under way.
-func runBot(args string) error {
+func runBot(args string) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	var path, url, apiKey string
+	var path, address, apiKey string
 	var userKey horseracing.UserKey
 	var horses [2]horseracing.HorseNumber
-	if _, err := fmt.Sscan(args, &path, &url, &apiKey, &userKey, &horses[0], &horses[1]); err != nil {
-		return err
-	}
-	client, err := horseracing.NewClient(url, apiKey)
-	if err != nil {
-		return err
-	}
+	_, err := fmt.Sscan(args, &path, &address, &apiKey, &userKey, &horses[0], &horses[1])
+	exitOn(err)
+	client, err := horseracing.NewClient(address, apiKey)
+	exitOn(err)
 	l, err := ledger.Open(path, client, ledger.WithBudget(tokens(10*feesAllowed)))
-	if err != nil {
-		return err
-	}
+	exitOn(err)
 	for _, i := range rand.Perm(2 * botRaces) {
-		r := horseracing.Registration{Horse: horses[i%2], Race: horseracing.RaceID(1 + i/2), UserKey: userKey}
-		_, err := l.Register(ctx, r, tokens(10))
+		_, err := l.Register(ctx, horseracing.Registration{Horse: horses[i%2], Race: horseracing.RaceID(1 + i/2), UserKey: userKey}, tokens(10))
 		if ctx.Err() != nil {
-			return nil
+			return
 		}
-		if err != nil && !errors.Is(err, ledger.ErrBudget) && !errors.Is(err, ledger.ErrEntered) && !errors.Is(err, ledger.ErrUnsettled) && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			return err
-		}
+		exitOn(err, ledger.ErrBudget, ledger.ErrEntered, ledger.ErrUnsettled, horseracing.ErrOutcomeUnknown)
 		if i%5 == 0 {
-			if err := l.Settle(ctx); err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-				return err
-			}
+			exitOn(l.Settle(ctx), horseracing.ErrOutcomeUnknown)
 		}
 	}
-	return nil
+}
+
+// exitOn prints an error and ends the process, unless the error is nil or one of those expected.
+func exitOn(err error, expected ...error) {
+	if err != nil && !slices.ContainsFunc(expected, func(target error) bool { return errors.Is(err, target) }) {
+		log.Fatal(err)
+	}
 }
 
 func TestEightProcessesThatAreKilledPayEachPairOnceWithinTheBudget(t *testing.T) {
-	for run := range double.Worlds(5, 500, 5) {
+	for run := range double.Worlds(5, 500, 2) {
 		t.Run(fmt.Sprint(run), func(t *testing.T) { playProcesses(t, uint64(run), os.Kill) })
 	}
 }
@@ -95,7 +90,7 @@ func TestEightProcessesThatAreAskedToEndKnowEachOutcome(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it has no such signal")
 	}
-	for run := range double.Worlds(3, 300, 3) {
+	for run := range double.Worlds(3, 300, 1) {
 		t.Run(fmt.Sprint(run), func(t *testing.T) { playProcesses(t, uint64(run), syscall.SIGTERM) })
 	}
 }
@@ -107,10 +102,10 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 	random := rand.New(rand.NewPCG(3, run))
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithSeed(random.Uint64()))
 	defer fake.Close()
+	address, err := url.Parse(fake.URL)
+	must(t, err)
 	gateway := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = "http", strings.TrimPrefix(fake.URL, "http://")
-		},
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(address) },
 		Transport: &double.Gateway{Next: http.DefaultTransport}, ErrorLog: log.New(io.Discard, "", 0),
 	})
 	defer gateway.Close()
@@ -126,13 +121,10 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 		var stderr bytes.Buffer
 		command := exec.Command(os.Args[0])
 		command.Env, command.Stderr = append(os.Environ(), asBot+"="+args), &stderr
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, command.Start())
 		bots.Go(func() {
-			if err := command.Wait(); stderr.Len() > 0 {
-				t.Errorf("%v: %s", err, &stderr)
-			}
+			_ = command.Wait() // it may be killed
+			double.Equal(t, "printed", "", stderr.String())
 		})
 		return command.Process
 	}
@@ -159,20 +151,14 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 	expectWritten()
 	fake.ClearFaults()
 	client, err := horseracing.NewClient(gateway.URL, fake.APIKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := open(t, path, client)
-	if used := l.Paid(time.Time{}); !used.Equal(tokens(10 * feesAllowed)) { // there are more races
-		t.Errorf("%s of the budget are used", used)
-	}
+	double.Equal(t, "used", tokens(10*feesAllowed), l.Paid(time.Time{})) // there are more races
 	if _, held := ledger.Sum(l.Entries(), time.Time{}); end != os.Kill && !held.IsZero() {
 		t.Errorf("%s may be paid, in %s", held, read(t, path))
 	}
 	fake.Advance(3 * time.Hour)
-	if err := l.Settle(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expectError(t, nil, l.Settle(t.Context()))
 	expectHonest(t, fake, l, feesAllowed)
 }
 
@@ -182,40 +168,109 @@ func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
 		fake, path, l := newLedger(t, 3)
 		other := flock.New(path + ".lock")
 		holdFor := func(d time.Duration) {
-			if locked, err := other.TryLock(); !locked {
-				t.Error(err)
-			}
+			locked, err := other.TryLock()
+			double.Equal(t, fmt.Sprint("is locked, ", err), true, locked)
 			time.AfterFunc(d, func() { other.Unlock() })
 		}
-		register := func(race int, timeout time.Duration, want error, takes time.Duration) {
+		expect := func(race int, timeout time.Duration, want error, takes time.Duration) {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
 			began := time.Now()
-			_, err := l.Register(ctx, registration(fake, race), tokens(10))
-			if took := time.Since(began).Round(time.Second); !errors.Is(err, want) || took != takes {
-				t.Errorf("race %d after %v: %v", race, took, err)
-			}
+			_, err := l.Register(double.Within(t, timeout), registration(fake, race), tokens(10))
+			expectError(t, want, err)
+			double.Equal(t, fmt.Sprint("time of race ", race), takes, time.Since(began).Round(time.Second))
 		}
 		holdFor(11 * time.Second)
 		open(t, path, fake.Client()) // needs no lock
-		register(1, time.Minute, ledger.ErrInUse, 5*time.Second)
-		register(1, 2*time.Second, context.DeadlineExceeded, 2*time.Second)
-		register(1, time.Minute, nil, 4*time.Second)
+		expect(1, time.Minute, ledger.ErrInUse, 5*time.Second)
+		expect(1, 2*time.Second, context.DeadlineExceeded, 2*time.Second)
+		expect(1, time.Minute, nil, 4*time.Second)
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 			holdFor(10 * time.Minute) // the lock is free while a registration is sent
 			return horseracingtest.Response{}, false
 		})
-		register(2, time.Minute, nil, 10*time.Minute)
-		if posts(fake) != 2 {
-			t.Errorf("%d sent", posts(fake))
-		}
+		expect(2, time.Minute, nil, 10*time.Minute)
+		expectSent(t, fake, 2)
 		lose(t, fake, l, lostRequest, 3)
 		time.Sleep(3 * time.Hour)
 		holdFor(time.Minute)
-		if err := l.Settle(t.Context()); !undecided(t, err)[0].RetryAt.Equal(time.Now().Add(time.Minute)) || !errors.Is(err, ledger.ErrInUse) {
-			t.Errorf("Settle: %v", err)
-		}
+		err := l.Settle(t.Context())
+		expectError(t, ledger.ErrInUse, err)
+		double.Equal(t, "time of another call", time.Now().Add(time.Minute), undecided(t, err)[0].RetryAt)
 		time.Sleep(time.Minute)
 	})
+}
+
+// However the service reads its document, and whatever is lost: nothing is paid twice or
+// beyond a budget, what is paid is Entered or Unknown, and Settle ends.
+func TestNothingIsPaidTwiceOrBeyondABudgetUnderAnyReading(t *testing.T) {
+	const affordable = 8
+	for round := range double.Worlds(1, 10, 1) {
+		for _, reading := range double.Readings() {
+			double.RunBubble(t, reading.Name, func(t *testing.T, fake *horseracingtest.Server) {
+				random := rand.New(rand.NewPCG(7, uint64(round)))
+				path, way := filepath.Join(t.TempDir(), "l"), fake.HTTPClient()
+				if reading.Participants == "" && random.IntN(2) == 0 { // the race lists its horses at once
+					way = &http.Client{Transport: &double.Gateway{Next: way.Transport}}
+				}
+				client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: 1}), horseracing.WithHTTPClient(way))
+				for day := range double.Worlds(4, 4, 2) { // on each other races
+					addRaces(fake, 10*day+1, 10*day+4)
+					injectLosses(fake)
+					fake.Inject(
+						horseracingtest.Fault{Path: registerPath, Probability: 0.1, Status: 429}, horseracingtest.Fault{Path: registerPath, Probability: 0.1, Delay: time.Minute},
+						horseracingtest.Fault{Path: "/api/v1/races/", Method: "GET", Probability: 0.1, Status: 503},
+					)
+					for range 16 {
+						l := open(t, path, client, ledger.WithBudget(tokens(10*affordable)))
+						r := registration(fake, 10*day+1+random.IntN(4))
+						r.Horse = fake.Horses(0)[random.IntN(2)]
+						_, _ = client.Races.Get(t.Context(), r.Race) // a cache may have it from now on
+						if _, err := l.Register(t.Context(), r, tokens(10)); errors.Is(err, horseracing.ErrOutcomeUnknown) {
+							_ = l.Settle(t.Context())
+						}
+						time.Sleep(time.Duration(random.IntN(3)) * time.Minute)
+						expectHonest(t, fake, l, affordable)
+					}
+					fake.ClearFaults()
+					l := open(t, path, client)
+					for range 5 { // until nothing is undecided
+						undecided, ok := errors.AsType[*horseracing.UndecidedError](l.Settle(t.Context()))
+						if !ok || undecided.RetryAt.IsZero() {
+							break
+						}
+						time.Sleep(time.Until(undecided.RetryAt))
+					}
+					expectHonest(t, fake, l, affordable)
+				}
+			}, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithSeed(uint64(round)), horseracingtest.WithReadings(reading.Readings))
+		}
+	}
+}
+
+// injectLosses makes registrations fail in each way that leaves open what was paid.
+func injectLosses(fake *horseracingtest.Server) {
+	for _, fault := range []horseracingtest.Fault{{ResetBefore: true}, {ResetAfter: true}, {CutBody: 3}, {Status: 503}, {TakesEffectAfter: 30 * time.Minute}} {
+		fault.Path, fault.Probability = registerPath, 0.1
+		fake.Inject(fault)
+	}
+}
+
+// expectHonest fails the test unless each pair was paid at most once, within the budget, and the
+// ledger counts all that was paid and nothing else.
+func expectHonest(t *testing.T, fake *horseracingtest.Server, l *ledger.Ledger, affordable int) {
+	t.Helper()
+	paid := map[string]int{} // times
+	for _, r := range fake.Registrations() {
+		paid[fmt.Sprint(r.Horse, r.Race)]++
+	}
+	double.Equal(t, "is within the budget", true, len(fake.Registrations()) <= affordable)
+	times := map[ledger.State][2]int{ledger.Entered: {1, 1}, ledger.Unknown: {0, 1}, ledger.Sending: {0, 1}} // at least and at most
+	for e := range l.Entries() {
+		p := fmt.Sprint(e.Horse, e.Race)
+		if n := paid[p]; n < times[e.State][0] || n > times[e.State][1] {
+			t.Errorf("%s is %s, and was paid %d times", p, e.State, n)
+		}
+		delete(paid, p)
+	}
+	double.Equal(t, "paid without an entry", map[string]int{}, paid)
 }
