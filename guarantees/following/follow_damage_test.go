@@ -132,7 +132,7 @@ func TestAPageThatCannotBeReadHoldsUpWhatIsLater(t *testing.T) {
 		double.RunBubble(t, fmt.Sprintf("%d of %d", broken, races), func(t *testing.T, fake *horseracingtest.Server) {
 			addRaces(fake, 1, races, time.Minute)
 			client, repair := damaged(fake, replaced(fmt.Sprintf(`(?s)"main_race_id":%d,.*`, broken), ``))
-			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}
+			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Interval: 2 * time.Minute}
 			var f followed
 			f.process(t, time.Hour, fake.Client(), query, 1)
 			f.run(t, client, query, 2*time.Hour)

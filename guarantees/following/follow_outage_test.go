@@ -84,7 +84,7 @@ func TestEmptyListsLoseNothing(t *testing.T) {
 			for i := range horseracing.RaceID(races) {
 				fake.AddRaces(double.Finished(i+1, -time.Duration(i+1)*3*time.Hour)...)
 			}
-			for first := 1; first < 60; first += double.Worlds(7, 1, 11) {
+			for first := 1; first < 60; first += double.Worlds(7, 1, 30) {
 				for _, times := range []int{1, 2, 3, 5} {
 					fake.ClearFaults()
 					fake.Inject(horseracingtest.Fault{Status: http.StatusOK, Body: "[]", Skip: first, Times: times})

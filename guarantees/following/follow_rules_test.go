@@ -52,7 +52,8 @@ func TestCatchUpYieldsTheErrorOfItsContext(t *testing.T) {
 
 // A race waits for its result whatever the Date of the responses is, and a poll needs few requests.
 func TestAWrongDateReleasesNoRace(t *testing.T) {
-	for _, off := range []time.Duration{0, time.Hour, 2 * time.Hour, -150 * time.Minute, -24 * time.Hour} {
+	hours := double.Worlds(6, 6, 2)
+	for _, off := range []time.Duration{2 * time.Hour, -150 * time.Minute, 0, time.Hour, -24 * time.Hour}[:double.Worlds(5, 5, 2)] {
 		double.RunBubble(t, off.String(), func(t *testing.T, fake *horseracingtest.Server) {
 			client := fake.Client(double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(req)
@@ -61,14 +62,14 @@ func TestAWrongDateReleasesNoRace(t *testing.T) {
 				}
 				return resp, err
 			}))
-			without, polls := 0, 6*60
+			without, polls := 0, 60*hours
 			f := followed{yielded: func(r *horseracing.Race) {
 				if !r.Finished() {
 					without++
 				}
 			}}
-			f.run(t, client, horseracing.FollowQuery{Interval: time.Minute}, 6*time.Hour)
-			if len(f.times) < 30 || without > 0 || fake.RequestCount() > 5*polls {
+			f.run(t, client, horseracing.FollowQuery{Interval: time.Minute}, time.Duration(hours)*time.Hour)
+			if len(f.times) < 5*hours || without > 0 || fake.RequestCount() > 5*polls {
 				t.Errorf("%d of %d races without a final order, %d requests of %d polls", without, len(f.times), fake.RequestCount(), polls)
 			}
 		}, horseracingtest.WithReadings(horseracingtest.Readings{EarlyResults: true}))
@@ -96,7 +97,7 @@ func TestAfterAnEmptyListingEveryRaceIsNew(t *testing.T) {
 // A race every 90 minutes is listed at its start, and has its result ten minutes later. It comes
 // with it, also if the listing shows no other race that has one.
 func TestARaceComesWithItsResultHoweverItsFollowerRuns(t *testing.T) {
-	const races = 12
+	races := double.Worlds(12, 12, 5)
 	for name, test := range map[string]struct {
 		query    horseracing.FollowQuery
 		restarts time.Duration // 0: one process
@@ -112,7 +113,8 @@ func TestARaceComesWithItsResultHoweverItsFollowerRuns(t *testing.T) {
 		"the same, resumed each half hour": {query: horseracing.FollowQuery{Since: time.UnixMilli(1)}, empty: 2 * time.Hour, restarts: 30 * time.Minute},
 	} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
-			end := time.Now().Add((races + 1) * 90 * time.Minute)
+			end := time.Now().Add(time.Duration(races+1) * 90 * time.Minute)
+			test.query.Interval = 2 * time.Minute
 			for i := range races {
 				time.AfterFunc(time.Duration(i)*90*time.Minute, func() { // the first one is listed at the first poll
 					race := double.Finished(horseracing.RaceID(i+1), 0)[0]
@@ -140,7 +142,7 @@ func TestARaceComesWithItsResultHoweverItsFollowerRuns(t *testing.T) {
 				f.run(t, fake.Client(), test.query, within)
 				time.Sleep(time.Minute)
 			}
-			double.Equal(t, "races", once(1, races), f.times)
+			double.Equal(t, "races", once(1, horseracing.RaceID(races)), f.times)
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
@@ -159,12 +161,12 @@ func TestARaceThatNobodyEnteredIsNotHeldBack(t *testing.T) {
 
 // Each failure of a page is yielded, wherever in a poll it is, and nothing is lost.
 func TestEachFailureOfAPageIsYielded(t *testing.T) {
-	for skip := range 16 {
+	for skip := 0; skip < 16; skip += double.Worlds(1, 1, 5) {
 		double.RunBubble(t, fmt.Sprint("after ", skip), func(t *testing.T, fake *horseracingtest.Server) {
 			addRaces(fake, 1, 80, time.Minute)
 			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadRequest, Skip: skip, Times: 2})
 			var f followed
-			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour)}, time.Hour)
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Interval: 2 * time.Minute}, time.Hour)
 			double.Equal(t, "races", once(1, 80), f.times)
 			double.Equal(t, "errors", 2, len(f.errors))
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -184,7 +186,7 @@ func TestAnOutageAtTheBeginningOfAPollKeepsTheOrder(t *testing.T) {
 			addRaces(fake, 4, 63, time.Minute)
 			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Times: failures})
 			var ids []horseracing.RaceID
-			for race, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour)}).All(double.Within(t, 3*time.Hour)) {
+			for race, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour), Interval: 2 * time.Minute}).All(double.Within(t, 3*time.Hour)) {
 				if err == nil {
 					ids = append(ids, race.MainRaceID)
 				}

@@ -190,7 +190,7 @@ func TestAnUnreadableEntryOfAPageAffectsNoOther(t *testing.T) {
 		"seconds":  {`{"main_race_id":99,"start_time":1699999000}`, false},
 		"null":     {`null`, false},
 	} {
-		for i := range 4 * 30 {
+		for i := range 4 * double.Worlds(30, 30, 4) {
 			h, hasHandler := dense(30), i%2 == 0
 			h.isReversed = i%4 < 2
 			i /= 4

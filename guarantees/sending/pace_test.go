@@ -119,6 +119,7 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 
 // Behind a limit that is announced nothing is refused and nine tenths are used.
 func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
+	races := double.Worlds(4000, 4000, 1000)
 	for name, limit := range map[string]horseracingtest.RequestLimit{
 		"window": {PerWindow: 60, Window: 10 * time.Second, Headers: true}, "bucket": {PerSecond: 6, Burst: 60, Headers: true},
 		"sliding": {PerWindow: 60, Window: 10 * time.Second, Sliding: true, Headers: true}, // the end that it announces is that of its last request
@@ -128,8 +129,8 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 			if err := double.OpenRaces(t.Context(), client); err != nil { // nothing is known before the first response
 				t.Fatal(err)
 			}
-			if races, err := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), 4000); err != nil || len(races) != 4000 {
-				t.Errorf("%d races, %v", len(races), err)
+			if got, err := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), races); err != nil || len(got) != races {
+				t.Errorf("%d races, %v", len(got), err)
 			}
 			refused := 0
 			for _, r := range fake.Requests() {
@@ -141,7 +142,7 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 			if used := n / time.Since(started).Seconds() / 6; used < 0.9 || float64(refused) > 0.002*n {
 				t.Errorf("%.0f %% used, %d of %.0f requests refused", 100*used, refused, n)
 			}
-		}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(4000))
+		}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(races))
 	}
 }
 
@@ -167,7 +168,7 @@ func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
 // the limit is announced or not. Another route is requested meanwhile.
 func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
 	for _, perHour := range []int{100, 300, 600, 1000}[:double.Worlds(1, 4, 1)] {
-		for _, limit := range []horseracingtest.RequestLimit{{}, {Headers: true}, {Sliding: true}, {Sliding: true, Headers: true}} {
+		for _, limit := range []horseracingtest.RequestLimit{{}, {Headers: true}, {Sliding: true}, {Sliding: true, Headers: true}}[:double.Worlds(4, 4, 2)] {
 			limit.Path, limit.PerWindow, limit.Window = "/api/v2/", perHour, time.Hour
 			double.RunBubble(t, fmt.Sprintf("%+v", limit), func(t *testing.T, fake *horseracingtest.Server) {
 				client, started, n := fake.Client(), time.Now(), 0

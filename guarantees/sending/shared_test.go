@@ -69,8 +69,9 @@ func counting(n map[string]float64, status int, from time.Time, respond httpmock
 // TestClientsOfOneKeyShareALimitEvenly: behind 50 requests a second that are refused without a
 // Retry-After, the slowest has at least half as many pages as the fastest.
 func TestClientsOfOneKeyShareALimitEvenly(t *testing.T) {
+	double.UnlessShort(t) // clients share no memory
 	for _, n := range []int{2, 5, 10} {
-		for range double.Worlds(2, 4, 1) {
+		for range double.Worlds(1, 4, 0) {
 			double.Run(t, fmt.Sprint(n), func(t *testing.T) {
 				respond := limited(rate.NewLimiter(50, 50), double.Respond(http.StatusTooManyRequests, ""))
 				learned := time.Now().Add(5 * time.Minute)

@@ -275,7 +275,7 @@ const interval = 5 * time.Minute // between the polls
 func (w *world) follow(name string, catchUp bool) *store {
 	random := rand.New(rand.NewPCG(w.seed, 2))
 	s := w.newStore(name, random)
-	s.before = w.fake.Now().Add(day - published - 20*time.Minute)
+	s.before = w.clock(w.end.Add(-published - 20*time.Minute))
 	pause := interval
 	if catchUp {
 		pause = 10 * time.Minute

@@ -27,7 +27,7 @@ const (
 	registerPath = "/api/v1/races/register"
 
 	day       = 24 * time.Hour
-	calm      = 4 * time.Hour    // at its end, without trouble and kills
+	calm      = 4 * time.Hour    // at the end of the world, without trouble and kills
 	published = 36 * time.Minute // after its start each race is in the results
 )
 
@@ -59,7 +59,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	reading := drawReading(rand.New(rand.NewPCG(seed, 3)))
 	readings := reading.Readings
 	t.Logf("the service reads its document so that %s; to run it again: go test ./guarantees/simulation -count=5 -seed=%d", reading.Name, seed)
-	w := &world{readings: readings, t: t, seed: seed, calm: time.Now().Add(day - calm), end: time.Now().Add(day), dir: memory(t), bad: -1}
+	end := time.Now().Add(time.Duration(double.Worlds(24, 24, 8)) * time.Hour)
+	w := &world{readings: readings, t: t, seed: seed, calm: end.Add(-calm), end: end, dir: memory(t), bad: -1}
 	skew := time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
 	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithReadings(readings), horseracingtest.WithSeed(seed),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),

@@ -238,6 +238,9 @@ func TestProgressYieldsEachEntryOnceWhereverItIsLeft(t *testing.T) {
 // remembered costs none of those that are read, however often the loop is left, in one process or in
 // many.
 func TestProgressBoundsWhatItRemembersAndLosesNone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long, in one goroutine")
+	}
 	const none, minute = math.MaxInt, 60_000
 	for name, test := range map[string]struct {
 		seen, pending, late int // pending and late races are listed later, and start before those that were seen

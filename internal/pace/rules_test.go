@@ -190,6 +190,7 @@ func TestRule5TheRateIsBackAfterK(t *testing.T) {
 // or of its last Retry-After, and within five minutes it is as fast as before, however long
 // everything was refused.
 func TestRule6ACrawlIsBackAfterAnOutage(t *testing.T) {
+	skipIfShort(t)
 	test := func(t *testing.T, l limit, perSecond float64, unavailable bool, retryAfter, from, length time.Duration) {
 		began, end := simStart.Add(from), simStart.Add(from+length)
 		c := newWorld(1).crawl(&service{unavailable: unavailable, retryAfter: exact, limit: func(now time.Time) (bool, time.Duration) {
@@ -281,6 +282,7 @@ func TestRule7A503IsAFailureUntilAQuarterMetOne(t *testing.T) {
 // few requests, two callers' reads and registrations are sent as if it were not there, whether
 // single calls or a walk request it.
 func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
+	skipIfShort(t)
 	const length = 2 * time.Hour
 	after := func(d time.Duration) func(time.Duration) time.Duration {
 		return func(time.Duration) time.Duration { return d }

@@ -22,11 +22,16 @@ type row struct {
 	seeds   int     // 1 unless more, and with deep 5 unless more
 }
 
-// check measures rows, and fails for the medians that miss their aims.
-func check(t *testing.T, rows []row) {
+// skipIfShort skips a long simulation in one goroutine, in which the race detector finds nothing.
+func skipIfShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a long simulation in one goroutine")
 	}
+}
+
+// check measures rows, and fails for the medians that miss their aims.
+func check(t *testing.T, rows []row) {
+	skipIfShort(t)
 	for _, r := range rows {
 		seeds := max(1, r.seeds)
 		if deep {
