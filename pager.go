@@ -55,10 +55,10 @@ func (s *RacesService) finished() listing[Race] {
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
-// one page at a time. Its races have no Type. New races shift the listing while it is read.
-// Nevertheless no race is missed, and none is repeated unless forty or more new races appear
-// between two page requests, as they may before a cursor is resumed. Races that are removed
-// from the listing while it is read, or that change their order, may hide others. Prefer
+// one page at a time. Its races have no Type. Although new races shift the listing while it is
+// read, no race is missed. Races are repeated only if forty or more new ones appear between
+// two page requests, which may happen if a cursor is resumed later. If races are removed from
+// the listing while it is read, or change their order, other races may be missed. Prefer
 // [RacesService.Results].
 //
 // GET /api/v1/races/results:

@@ -2,18 +2,19 @@
 // programs are killed or responses are lost.
 //
 // A [Ledger] is a file of JSON Lines that any number of processes can have open. Just before
-// [Ledger.Register] sends a registration, it locks the file, reads what others appended, checks
-// the pair of horse and race and the budgets, and appends a line with the state [Sending]. Once
-// the outcome is known, it appends another line. Each line is on disk before the ledger
-// continues, and the file is locked for one line at a time, never during a request. A pair
-// whose last line is Sending, [Unknown] or [Entered] is not sent again by any process, and its
-// fee counts against the budgets. So the worst that a killed program leaves is an outcome that
-// has to be looked up. [Ledger.Settle] reads such an outcome from the race; a bot calls it each
-// minute or so while it continues with other races. [Ledger.Decide] records an outcome that a
-// person found out in the game. Hours may pass until a race lists its horses, so choose budgets
-// that leave room for the fees of a few such registrations. A lock file beside the ledger says
-// how many bytes were written, so that [Open] returns an error, instead of starting an empty
-// ledger, if the file was emptied, replaced by a shorter one or lost.
+// [Ledger.Register] sends a registration, it locks the file, reads what others appended,
+// checks the pair of horse and race and the budgets, and appends a line with the state
+// [Sending]. Once the outcome is known, it appends another line. Each line is on disk before
+// the ledger continues. The file is locked only while a line is checked and written, never
+// during a request. A pair whose last line is Sending, [Unknown] or [Entered] is not sent
+// again by any process, and its fee counts against the budgets. So the worst that a killed
+// program leaves is an outcome that has to be looked up. [Ledger.Settle] reads such an outcome
+// from the race; a bot calls it each minute or so while it continues with other races.
+// [Ledger.Decide] records an outcome that a person found out in the game. Hours may pass until
+// a race lists its horses, so choose budgets that leave room for the fees of a few such
+// registrations. A lock file beside the ledger says how many bytes were written, so that
+// [Open] returns an error, instead of starting an empty ledger, if the file was emptied,
+// replaced by a shorter one or lost.
 //
 // The ledger does not read the race before it registers a horse: the caller passes the fee.
 package ledger
@@ -141,8 +142,8 @@ func Read(path string) ([]Entry, error) {
 	return sorted(l.entries), nil
 }
 
-// Close closes the ledger. Call it after all calls of Register and Settle have returned: a
-// later outcome cannot be recorded.
+// Close closes the ledger. Call it after all calls of Register and Settle have returned,
+// because outcomes cannot be recorded afterwards.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

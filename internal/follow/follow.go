@@ -88,9 +88,10 @@ func (p *Progress[V]) Begin() (waited int) {
 	return waited
 }
 
-// Add passes in a batch, oldest first: all that is listed between the end of the batch before, or
-// Settled, and its own end. The newest entry that the poll has read starts at newest, which counts in
-// the first batch of a poll only, because late results may appear while the poll continues.
+// Add passes in a batch, oldest first: all that is listed between the end of the batch before,
+// or Settled, and its own end. The newest entry that the poll has read starts at newest. Only
+// the newest of the first batch counts, because late results may appear while the poll
+// continues.
 func (p *Progress[V]) Add(batch []walk.Entry[V], newest int64) {
 	p.batch = batch
 	if p.ceiling == 0 {

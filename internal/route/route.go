@@ -15,7 +15,8 @@ func Cut(route string) (before, name, after string, ok bool) {
 	return before, name, after, true
 }
 
-// Fill returns the path of a route for an id. A route without a placeholder is its path.
+// Fill returns the path of a route for an id. A route without a placeholder is returned
+// unchanged.
 func Fill(route, id string) string {
 	before, _, after, ok := Cut(route)
 	if !ok {

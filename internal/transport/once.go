@@ -8,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Once is a RoundTripper for a chain that ends with a [Wire]. A write, which is any request except a
-// GET, leaves through the Wire at most once, whatever the RoundTrippers between the two do.
+// Once is a RoundTripper for a chain that ends with a [Wire]. A write, which is any request
+// except a GET, is sent through the Wire at most once, whatever the RoundTrippers between the
+// two do.
 type Once struct{ Next http.RoundTripper }
 
 // RoundTrip sends a request. Reads are passed on unchanged.
@@ -23,7 +24,7 @@ func (o Once) RoundTrip(req *http.Request) (*http.Response, error) {
 // sentKey is the key of a write's context for the *atomic.Bool that says whether [Wire] has sent it.
 type sentKey struct{}
 
-// UnsentError is the error of a write that certainly did not leave, because no connection was
+// UnsentError is the error of a write that certainly was not sent, because no connection was
 // made.
 type UnsentError struct{ Err error }
 
@@ -76,9 +77,10 @@ func (w *Wire) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends a request. One attempt of a write is sent once, whatever a wrapper does. If it
-// certainly did not leave, the error is an [*UnsentError]. A write that is stopped because of its wrapper
-// has another error, since the wrapper may have sent it before.
+// RoundTrip sends a request. One attempt of a write is sent once, whatever a wrapper does. If
+// it certainly was not sent, the error is an [*UnsentError]. If the Wire refuses a write
+// because of its wrapper, the error is another one, since the wrapper may have sent the write
+// before.
 func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet {
 		return w.reads.RoundTrip(req)

@@ -27,7 +27,7 @@ type Body struct {
 	bytes.Reader
 	Bytes []byte // without the Content-Encoding and a byte order mark
 	Cut   bool   // it is of an error status, and was longer
-	Err   error  // it is not of an error status, and has another Content-Encoding: ErrEncoding
+	Err   error  // ErrEncoding if it is not of an error status, and its Content-Encoding is not supported
 
 	limited io.LimitedReader // of the bytes as they arrive; here, it takes no memory of its own
 }

@@ -47,7 +47,7 @@ type Entry[V any] struct {
 type Position struct {
 	At   int64    `json:"at"`             // in a Time walk the start of that entry; in an Offset walk the offset of the page to request next
 	Seen []string `json:"seen,omitempty"` // the entries that a walk from there reads again: their ids, and in an Offset walk their starts, too
-	Tied bool     `json:"tied,omitzero"`  // in a Time walk: all entries of a page start at At, and those that the listing shows were taken
+	Tied bool     `json:"tied,omitzero"`  // whether, in a Time walk, all entries of a page start at At, and those that the listing shows were taken
 
 	// Shown is what the listing has shown, also below the position. It is not saved.
 	Shown Shown `json:"-"`
