@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log"
 	"log/slog"
 	"net/http"
@@ -34,10 +33,9 @@ import (
 type operationTest struct {
 	Call     func(context.Context, *horseracing.Client) (any, error)
 	Further  func(ctx context.Context, c *horseracing.Client, n int) (any, error) // of a paged listing: its first n entries
-	Method   string
-	Path     string
-	Body     string // none is sent if it is empty
-	Response string // the file in testdata
+	Request  string                                                               // its method and path
+	Body     string                                                               // none is sent if it is empty
+	Response string                                                               // the file in testdata
 }
 
 // read calls an operation; of a paged listing it reads n entries.
@@ -52,73 +50,48 @@ func (op operationTest) read(ctx context.Context, c *horseracing.Client, n int) 
 func operations() map[string]operationTest {
 	type ctx = context.Context
 	type client = *horseracing.Client
-	const userKey = `user "key" <1>`
+	const userKey, cup = `user "key" <1>`, "64aa10f2c3d4e5f601234999"
 	v2 := horseracing.ResultsQuery{Tier: horseracing.TierOmega, Before: time.UnixMilli(1767225600251)}
 	v1 := horseracing.OffsetQuery{Tier: horseracing.TierOmega, Offset: 20}
 	newest, byOffset := horseracing.ResultsQuery{}, horseracing.OffsetQuery{}
+	register := func(ctx ctx, c client) (any, error) {
+		receipt, err := c.Races.Register(ctx, horseracing.Registration{Horse: 1042, Race: 880200, UserKey: userKey})
+		if err != nil {
+			return nil, err
+		}
+		return receipt.Body, nil
+	}
 	return map[string]operationTest{
-		"Horses.Get": {
-			Method: "GET", Path: "/api/v1/horses/1042", Response: "horse.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Get(ctx, 1042) },
-		},
+		"Horses.Get":             {Request: "GET /api/v1/horses/1042", Response: "horse.json", Call: func(ctx ctx, c client) (any, error) { return c.Horses.Get(ctx, 1042) }},
+		"Horses.Missions":        {Request: "GET /api/v1/horses/missions/1042", Response: "horse_missions.json", Call: func(ctx ctx, c client) (any, error) { return c.Horses.Missions(ctx, 1042) }},
+		"Horses.OpenForBreeding": {Request: "GET /api/v1/horses/breeding/open", Response: "breeding_open.json", Call: func(ctx ctx, c client) (any, error) { return c.Horses.OpenForBreeding(ctx) }},
 		"Horses.Owned": {
-			Method: "GET", Path: "/api/v1/horses/user", Response: "horses_user.json", Body: `{"user_key":"user \"key\" <1>"}`,
+			Request: "GET /api/v1/horses/user", Response: "horses_user.json", Body: `{"user_key":"user \"key\" <1>"}`,
 			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Owned(ctx, userKey) },
 		},
-		"Horses.Missions": {
-			Method: "GET", Path: "/api/v1/horses/missions/1042", Response: "horse_missions.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Missions(ctx, 1042) },
-		},
-		"Horses.OpenForBreeding": {
-			Method: "GET", Path: "/api/v1/horses/breeding/open", Response: "breeding_open.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Horses.OpenForBreeding(ctx) },
+		"Races.Get":  {Request: "GET /api/v1/races/880200", Response: "race.json", Call: func(ctx ctx, c client) (any, error) { return c.Races.Get(ctx, 880200) }},
+		"Races.Open": {Request: "GET /api/v1/races/open", Response: "races_open.json", Call: func(ctx ctx, c client) (any, error) { return c.Races.Open(ctx) }},
+		"Races.Register": {
+			Request: "POST /api/v1/races/register", Response: "register.json", Body: `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`, Call: register,
 		},
 		"Races.Results": {
-			Method: "GET", Path: "/api/v2/races/results", Response: "races_results_v2.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
+			Request: "GET /api/v2/races/results", Response: "races_results_v2.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
 			Call:    func(ctx ctx, c client) (any, error) { return c.Races.Results(v2).Take(ctx, 2) },
 			Further: func(ctx ctx, c client, n int) (any, error) { return c.Races.Results(newest).Take(ctx, n) },
 		},
 		"Races.ResultsV1": {
-			Method: "GET", Path: "/api/v1/races/results", Response: "races_results_v1.json", Body: `{"tier":5,"offset":20}`,
+			Request: "GET /api/v1/races/results", Response: "races_results_v1.json", Body: `{"tier":5,"offset":20}`,
 			Call:    func(ctx ctx, c client) (any, error) { return c.Races.ResultsV1(v1).Take(ctx, 1) },
 			Further: func(ctx ctx, c client, n int) (any, error) { return c.Races.ResultsV1(byOffset).Take(ctx, n) },
 		},
-		"Races.Open": {
-			Method: "GET", Path: "/api/v1/races/open", Response: "races_open.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Races.Open(ctx) },
-		},
-		"Races.Get": {
-			Method: "GET", Path: "/api/v1/races/880200", Response: "race.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Races.Get(ctx, 880200) },
-		},
-		"Races.Register": {
-			Method: "POST", Path: "/api/v1/races/register", Response: "register.json",
-			Body: `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`,
-			Call: func(ctx ctx, c client) (any, error) {
-				receipt, err := c.Races.Register(ctx, horseracing.Registration{Horse: 1042, Race: 880200, UserKey: userKey})
-				if err != nil {
-					return nil, err
-				}
-				return receipt.Body, nil
-			},
-		},
+		"Tournaments.Get":  {Request: "GET /api/v1/tournaments/" + cup, Response: "tournament.json", Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Get(ctx, cup) }},
+		"Tournaments.Open": {Request: "GET /api/v1/tournaments/open", Response: "tournaments_open.json", Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Open(ctx) }},
 		"Tournaments.Results": {
-			Method: "GET", Path: "/api/v1/tournaments/results", Response: "tournaments_results.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
+			Request: "GET /api/v1/tournaments/results", Response: "tournaments_results.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
 			Call:    func(ctx ctx, c client) (any, error) { return c.Tournaments.Results(v2).Take(ctx, 1) },
 			Further: func(ctx ctx, c client, n int) (any, error) { return c.Tournaments.Results(newest).Take(ctx, n) },
 		},
-		"Tournaments.Open": {
-			Method: "GET", Path: "/api/v1/tournaments/open", Response: "tournaments_open.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Open(ctx) },
-		},
-		"Tournaments.Get": {
-			Method: "GET", Path: "/api/v1/tournaments/64aa10f2c3d4e5f601234999", Response: "tournament.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Get(ctx, "64aa10f2c3d4e5f601234999") },
-		},
-		"Missions.Catalogue": {
-			Method: "GET", Path: "/api/v1/missions", Response: "missions.json",
-			Call: func(ctx ctx, c client) (any, error) { return c.Missions.Catalogue(ctx) },
-		},
+		"Missions.Catalogue": {Request: "GET /api/v1/missions", Response: "missions.json", Call: func(ctx ctx, c client) (any, error) { return c.Missions.Catalogue(ctx) }},
 	}
 }
 
@@ -127,19 +100,13 @@ func operations() map[string]operationTest {
 func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 	for name, test := range operations() {
 		t.Run(name, func(t *testing.T) {
-			mock, base := httpmock.NewMockTransport(), double.Service+"/a%2Fb"
-			var sent *http.Request
-			var body []byte
-			mock.RegisterResponder(test.Method, base+test.Path, func(req *http.Request) (*http.Response, error) {
-				if sent = req; req.Body != nil {
-					body, _ = io.ReadAll(req.Body)
-				}
-				return httpmock.NewBytesResponse(http.StatusOK, payload(t, test.Response)), nil
-			})
-			client := double.Connect(t, base+"/", &http.Client{Transport: mock}, horseracing.WithUserAgent("stable/3"))
-			got, err := test.Call(t.Context(), client)
-			if err != nil {
-				t.Fatal(err)
+			var sent []double.Sent
+			base, mock := double.Service+"/a%2Fb", httpmock.NewMockTransport()
+			method, path, _ := strings.Cut(test.Request, " ")
+			mock.RegisterResponder(method, base+path, double.Noting(&sent, httpmock.NewBytesResponder(http.StatusOK, payload(t, test.Response))))
+			got, err := test.Call(t.Context(), double.Connect(t, base+"/", &http.Client{Transport: mock}, horseracing.WithUserAgent("stable/3")))
+			if err != nil || len(sent) != 1 {
+				t.Fatalf("%d requests were sent, want one: %v", len(sent), err)
 			}
 			encoded, _ := json.Marshal(got)
 			want := exactJSON(t, payload(t, test.Response))
@@ -147,54 +114,36 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 				want = want.([]any)[0]
 			}
 			double.Equal(t, "result", want, exactJSON(t, encoded), byNumber)
-			if n := mock.GetTotalCallCount(); n != 1 {
-				t.Fatalf("%d requests were sent, want one", n)
-			}
-			wantHeader := http.Header{
-				"X-Api-Key":    {double.AppKey},
-				"Content-Type": {"application/json"},
-				"Accept":       {"application/json"},
-				"User-Agent":   {"stable/3"},
-			}
-			double.Equal(t, "header", wantHeader, sent.Header)
-			double.Equal(t, "body", test.Body, string(body))
+			double.Equal(t, "header", headerOf("stable/3"), sent[0].Request.Header)
+			double.Equal(t, "body", test.Body, sent[0].Body)
 			// With a known length the body does not go out in chunks,
 			// which fewer servers expect of a GET.
-			if sent.ContentLength != int64(len(test.Body)) {
-				t.Errorf("Content-Length %d, want %d", sent.ContentLength, len(test.Body))
-			}
+			double.Equal(t, "Content-Length", int64(len(test.Body)), sent[0].Request.ContentLength)
 		})
 	}
+}
+
+// headerOf returns the header of a request of the client with that User-Agent.
+func headerOf(agent string) http.Header {
+	return http.Header{"X-Api-Key": {double.AppKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {agent}}
 }
 
 // payload returns a file of testdata.
 func payload(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.TrimSpace(data)
+	return bytes.TrimSpace(double.Must(os.ReadFile(filepath.Join("testdata", name))))
 }
 
 // documented returns what an operation reads of its documented response.
 func documented[T any](t *testing.T, operation string) T {
 	t.Helper()
-	value, err := valueOf(t, operation, string(payload(t, operations()[operation].Response)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value.(T)
+	return double.Must(valueOf(t, operation, string(payload(t, operations()[operation].Response)))).(T)
 }
 
 // decode reads a body as the SDK does.
 func decode(body []byte, out any) error {
-	mock := httpmock.NewMockTransport()
-	mock.RegisterNoResponder(httpmock.NewBytesResponder(http.StatusOK, body))
-	c, err := horseracing.NewClient(double.Service, double.AppKey, horseracing.WithHTTPClient(&http.Client{Transport: mock}))
-	if err != nil {
-		return err
-	}
+	via := &http.Client{Transport: double.TripFunc(httpmock.NewBytesResponder(http.StatusOK, body))}
+	c := double.Must(horseracing.NewClient(double.Service, double.AppKey, horseracing.WithHTTPClient(via)))
 	return c.Do(context.Background(), http.MethodGet, "/", nil, out)
 }
 
@@ -206,15 +155,10 @@ func responding(t testing.TB, body string, opts ...horseracing.Option) *horserac
 }
 
 func bigInt(text string) horseracing.BigInt {
-	var b horseracing.BigInt
-	if err := b.UnmarshalText([]byte(text)); err != nil {
-		panic(err)
-	}
-	return b
+	return double.Must(horseracing.ParseUnits(text, 0))
 }
 
-func number(text string) horseracing.Number {
-	var n horseracing.Number
+func number(text string) (n horseracing.Number) {
 	if err := n.UnmarshalText([]byte(text)); err != nil {
 		panic(err)
 	}
@@ -244,7 +188,7 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 		{"others", `[{#3},{#6,"places":{}}]`, "not 6"},
 	} {
 		check := func(kind string, err error, found func() string) {
-			got, damaged := "another error", new(horseracing.DecodeError)
+			got, damaged := fmt.Sprint("another error: ", err), new(horseracing.DecodeError)
 			switch {
 			case err == nil:
 				got = found()
@@ -253,9 +197,7 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 			case damaged.ID == "5":
 				got = "damaged"
 			}
-			if got != test.want {
-				t.Errorf("%s, %s: %s, %v; want %s", kind, test.name, got, err, test.want)
-			}
+			double.Equal(t, kind+", "+test.name, test.want, got)
 		}
 		c := responding(t, regexp.MustCompile(`#(\d)`).ReplaceAllString(test.response, `"main_race_id":$1,"_id":"$1"`))
 		race, err := c.Races.Get(t.Context(), 5)
@@ -314,16 +256,12 @@ func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 			if n := load(1000); n > 1100 {
 				t.Errorf("1000 calls into an outage made %d requests", n)
 			}
-			if n := load(100); n != 100 {
-				t.Errorf("100 calls into a long outage made %d requests", n)
-			}
+			double.Equal(t, "requests of 100 calls into a long outage", 100, load(100))
 			// Back again: successes earn retries for the next failure.
 			now = httpmock.NewStringResponder(200, "[]")
 			load(500)
 			now = down
-			if n := load(10); n != 40 {
-				t.Errorf("10 calls after the service was back made %d requests, want 4 each", n)
-			}
+			double.Equal(t, "requests of 10 calls after the service was back", 4*10, load(10))
 		})
 	}
 }
@@ -344,9 +282,8 @@ func TestReadIsRetriedIfItsBodyEndsTooEarlyOrIsEmpty(t *testing.T) {
 		for _, body := range []string{"", " \n", `{"main_race_id":11,"tier":"Ome`, `{"prizes":[1]`, `{"info":{}`} {
 			synctest.Test(t, func(t *testing.T) {
 				c, mock := double.Mocked(t, double.InTurn(httpmock.NewStringResponder(200, test.begin+body), httpmock.NewStringResponder(200, test.whole)))
-				if err := test.call(t.Context(), c); err != nil || mock.GetTotalCallCount() != 2 {
-					t.Errorf("%s, %s: %v after %d requests", name, body, err, mock.GetTotalCallCount())
-				}
+				double.Error(t, name+", "+body, nil, "", test.call(t.Context(), c))
+				double.Equal(t, name+", "+body+": requests", 2, mock.GetTotalCallCount())
 			})
 		}
 	}
@@ -371,22 +308,10 @@ func TestDoDecodesAsTheStandardLibrary(t *testing.T) {
 		`{"NAME":"Comet","number":"1.50","any":"x"}`, `{"name":"a","name":"b"}`, `{"number":null,"any":null}`, "{\"name\":\"\xff\"}", `{}`,
 	} {
 		var got, want own
-		if err := json.Unmarshal([]byte(body), &want); err != nil {
-			t.Fatal(err)
-		}
-		if err := responding(t, body).Do(t.Context(), http.MethodGet, "/x", nil, &got); err != nil {
-			t.Errorf("%s: %v", body, err)
-		}
+		err := responding(t, body).Do(t.Context(), http.MethodGet, "/x", nil, &got)
+		double.Error(t, body, nil, "", errors.Join(err, json.Unmarshal([]byte(body), &want)))
 		double.Equal(t, body, want, got)
 	}
-}
-
-// firstOf returns the error that a loop begins with.
-func firstOf[T any](all iter.Seq2[T, error]) error {
-	for _, err := range all {
-		return err
-	}
-	return nil
 }
 
 // A mock may return such values, which no method of a Client has made.
@@ -397,22 +322,19 @@ func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 	zero := new(horseracing.Client)
 	ctx := double.Within(t, time.Minute)
 	errs := map[string]error{
-		"a Pager": firstOf(pager.All(ctx)), "Take of a Pager": errorOf(pager.Take(ctx, 1)), "a Follower": firstOf(follower.All(ctx)),
-		"CatchUp of a Follower": firstOf(follower.CatchUp(ctx)), "a service": errorOf(races.Open(ctx)), "a Client": zero.Do(ctx, http.MethodGet, "/x", nil, nil),
-		"Registered of a Client": errorOf(zero.Races.Registered(ctx, 11, 7)), "Follow of a Client": firstOf(zero.Races.Follow(horseracing.FollowQuery{}).All(ctx)),
+		"a Pager": errorsOf(pager.All(ctx)), "Take of a Pager": errorOf(pager.Take(ctx, 1)), "a Follower": errorsOf(follower.All(ctx)),
+		"CatchUp of a Follower": errorsOf(follower.CatchUp(ctx)), "a service": errorOf(races.Open(ctx)), "a Client": zero.Do(ctx, http.MethodGet, "/x", nil, nil),
+		"Registered of a Client": errorOf(zero.Races.Registered(ctx, 11, 7)), "Follow of a Client": errorsOf(zero.Races.Follow(horseracing.FollowQuery{}).All(ctx)),
 		"Watch of a Client": errorsOf(zero.Races.Watch(ctx, horseracing.WatchQuery{})),
 	}
 	for operation, op := range operations() {
 		errs[operation+" of a Client"] = errorOf(op.Call(ctx, zero))
 	}
 	for name, err := range errs {
-		if !errors.Is(err, horseracing.ErrInvalidArgument) || ctx.Err() != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		double.Error(t, name, horseracing.ErrInvalidArgument, "", err)
 	}
-	if !follower.Cursor().IsZero() || !pager.Cursor().IsZero() {
-		t.Error("a Follower or a Pager that nobody made has a position")
-	}
+	double.Error(t, "the time", nil, "", ctx.Err())
+	double.Equal(t, "a Follower and a Pager that nobody made have no position", true, follower.Cursor().IsZero() && pager.Cursor().IsZero())
 }
 
 // Neither a certificate that is not trusted nor a server without TLS changes by itself.
@@ -477,22 +399,19 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 		"in one after a status": {10 * time.Second, double.Register, double.InTurn(double.Respond(429, "", "Retry-After: 1"), hang), 2, true, "context deadline exceeded: connection reset by peer after status 429 (after 2 attempts); the outcome is unknown"},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			started, requests := time.Now(), 0
-			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
-				requests++
-				return test.respond(req)
-			})}, forever)
+			var sent []double.Sent
+			started := time.Now()
+			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(double.Noting(&sent, test.respond))}, forever)
 			err := test.call(double.Within(t, test.limit), c)
 			transport, ok := errors.AsType[*horseracing.TransportError](err)
-			if !ok || !strings.Contains(err.Error(), test.text) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, horseracing.ErrOutcomeUnknown) != test.isUnknown {
-				t.Fatalf("got  %v\nwant %s", err, test.text)
+			if !ok {
+				t.Fatal(err)
 			}
-			if transport.Attempts != test.attempts || requests != test.attempts || time.Since(started) != test.limit {
-				t.Errorf("%d attempts, %d requests in %v", transport.Attempts, requests, time.Since(started))
-			}
-			if api, isAPI := errors.AsType[*horseracing.APIError](err); isAPI != (strings.Contains(test.text, "status") && !test.isUnknown) {
-				t.Errorf("an *APIError: %v", api)
-			}
+			double.Error(t, "error", context.DeadlineExceeded, test.text, err)
+			double.Equal(t, "attempts, requests, time", fmt.Sprint(test.attempts, test.attempts, test.limit), fmt.Sprint(transport.Attempts, len(sent), time.Since(started)))
+			double.Equal(t, "the outcome is unknown", test.isUnknown, errors.Is(err, horseracing.ErrOutcomeUnknown))
+			_, isAPI := errors.AsType[*horseracing.APIError](err)
+			double.Equal(t, "an *APIError", strings.Contains(test.text, "status") && !test.isUnknown, isAPI)
 		})
 	}
 }
@@ -503,10 +422,11 @@ func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault       horseracingtest.Fault
 		option, own time.Duration
+		want        error
 	}{
-		"no response":       {horseracingtest.Fault{Times: -1, Delay: time.Hour}, 10 * time.Second, 0},
-		"a body that drips": {horseracingtest.Fault{Times: -1, Drip: time.Second}, time.Minute, 10 * time.Second},
-		"a 500 that drips":  {horseracingtest.Fault{Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)}, 10 * time.Second, time.Minute},
+		"no response":       {horseracingtest.Fault{Times: -1, Delay: time.Hour}, 10 * time.Second, 0, context.DeadlineExceeded},
+		"a body that drips": {horseracingtest.Fault{Times: -1, Drip: time.Second}, time.Minute, 10 * time.Second, context.DeadlineExceeded},
+		"a 500 that drips":  {horseracingtest.Fault{Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)}, 10 * time.Second, time.Minute, horseracing.ErrServer},
 	} {
 		double.RunBubble(t, name, func(t *testing.T, server *horseracingtest.Server) {
 			server.Inject(test.fault)
@@ -515,25 +435,20 @@ func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 			c := server.Client(horseracing.WithHTTPClient(&own), horseracing.WithAttemptTimeout(test.option),
 				horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
 			started := time.Now()
-			_, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1)
-			if took := time.Since(started).Round(time.Second); took != 30*time.Second {
-				t.Errorf("three attempts of 10 s took %v", took)
-			}
-			if test.fault.Status == 0 && !errors.Is(err, context.DeadlineExceeded) || test.fault.Status == 500 && !errors.Is(err, horseracing.ErrServer) {
-				t.Errorf("got %v", err)
-			}
-			if n := server.RequestCount(); n != 3 {
-				t.Errorf("%d requests", n)
-			}
+			double.Error(t, "error", test.want, "", onePage(t.Context(), c))
+			double.Equal(t, "requests", 3, server.RequestCount())
+			double.Equal(t, "time of three attempts", 30*time.Second, time.Since(started).Round(time.Second))
 		})
 	}
 }
 
+// onePage is the call of a walk for its first page.
+func onePage(ctx context.Context, c *horseracing.Client) error {
+	return errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1))
+}
+
 // A line says how long the call has waited, or there is no line because it was not sent again.
 func TestRetryIsLoggedWhenItIsSent(t *testing.T) {
-	page := func(ctx context.Context, c *horseracing.Client) error {
-		return errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1))
-	}
 	ok := double.Respond(200, `[{"main_race_id":1,"start_time":1}]`)
 	for name, test := range map[string]struct {
 		call  func(context.Context, *horseracing.Client) error
@@ -543,12 +458,12 @@ func TestRetryIsLoggedWhenItIsSent(t *testing.T) {
 		"after a Retry-After":                {double.OpenRaces, double.Respond(429, "", "Retry-After: 4"), "attempt=1 status=429 wait=4s"},
 		"after a failure":                    {double.OpenRaces, double.Respond(502, "", "Retry-After: 15"), "attempt=1 status=502 wait=15s"},
 		"not for a turn that comes too late": {double.OpenRaces, double.Respond(429, "", "Retry-After: 3600"), ""},
-		"a page's after a failure":           {page, double.Respond(502, "", "Retry-After: 15"), "attempt=1 status=502 wait=15s"},
-		"not after the refusal of a page":    {page, double.Respond(429, "", "Retry-After: 4"), ""},
+		"a page's after a failure":           {onePage, double.Respond(502, "", "Retry-After: 15"), "attempt=1 status=502 wait=15s"},
+		"not after the refusal of a page":    {onePage, double.Respond(429, "", "Retry-After: 4"), ""},
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			var log bytes.Buffer
-			c, _ := double.Mocked(t, double.InTurn(test.first, ok), horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			c := double.Client(t, double.InTurn(test.first, ok), horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			_ = test.call(t.Context(), c)
 			if strings.Count(log.String(), "horseracing: retry") != min(len(test.want), 1) || !strings.Contains(log.String(), test.want) {
 				t.Errorf("%s, want %s", log.String(), test.want)
