@@ -1,6 +1,7 @@
 package horseracing_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -30,23 +31,17 @@ func TestNewClientChecksOptions(t *testing.T) {
 		"no wrapper":             horseracing.WithTransportWrapper(nil),
 		"a wrapper of no result": horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
 	} {
-		if _, err := horseracing.NewClient(double.Service, double.AppKey, opt); !errors.Is(err, horseracing.ErrInvalidArgument) || !strings.Contains(err.Error(), "With") {
-			t.Errorf("%s: %v", name, err)
-		}
+		checkInvalid(t, name, "With", errorOf(horseracing.NewClient(double.Service, double.AppKey, opt)))
 	}
-	if _, err := horseracing.NewClient(double.Service, double.AppKey, nil, horseracing.WithHTTPClient(nil), horseracing.WithLogger(nil),
-		horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil), horseracing.WithSkipHandler(nil)); err != nil {
-		t.Errorf("nil options: %v", err)
-	}
+	double.Connect(t, double.Service, nil, nil, horseracing.WithLogger(nil), horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil), horseracing.WithSkipHandler(nil))
 }
 
 func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
 	ok, down := httpmock.NewStringResponder(200, "[]"), httpmock.NewStringResponder(503, "")
 	var sent []double.Sent
-	mock := httpmock.NewMockTransport()
-	mock.RegisterNoResponder(double.Noting(&sent, double.InTurn(double.Respond(200, "[]", "Set-Cookie: route=7"), down, double.Respond(503, "", "Set-Cookie: route=8"), ok)))
-	c := double.Connect(t, double.Service, &http.Client{Transport: mock, Jar: jar}, double.Briefly, horseracing.WithUserAgent("agent"),
+	mock := double.Noting(&sent, double.InTurn(double.Respond(200, "[]", "Set-Cookie: route=7"), down, double.Respond(503, "", "Set-Cookie: route=8"), ok))
+	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(mock), Jar: jar}, double.Briefly, horseracing.WithUserAgent("agent"),
 		double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req.Clone(req.Context()))
 			req.Header.Set("X-Earlier", "1")
@@ -56,11 +51,10 @@ func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
 		t.Fatalf("%d requests, %v", len(sent), err)
 	}
 	for i, cookies := range [][]string{nil, {"route=7"}, {"route=7"}, {"route=8"}} {
-		want := http.Header{"X-Api-Key": {double.AppKey}, "User-Agent": {"agent"}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
-		if cookies != nil {
-			want["Cookie"] = cookies
-		}
-		double.Equal(t, "header", want, sent[i].Request.Header)
+		header := sent[i].Request.Header
+		double.Equal(t, "cookies", cookies, header["Cookie"])
+		delete(header, "Cookie")
+		double.Equal(t, "header", headerOf("agent"), header)
 	}
 }
 
@@ -90,12 +84,8 @@ func TestWithTransportWrapperIsMadeOnceAroundTheOnesBefore(t *testing.T) {
 		})
 	}
 	c := responding(t, "[]", named("inner"), named("outer"))
-	if err := errors.Join(double.OpenRaces(t.Context(), c), double.OpenRaces(t.Context(), c)); err != nil {
-		t.Fatal(err)
-	}
-	if want := "inner made, outer made, outer, inner, outer, inner"; strings.Join(order, ", ") != want {
-		t.Errorf("%v, want %s", order, want)
-	}
+	double.Error(t, "two calls", nil, "", errors.Join(double.OpenRaces(t.Context(), c), double.OpenRaces(t.Context(), c)))
+	double.Equal(t, "order", []string{"inner made", "outer made", "outer", "inner", "outer", "inner"}, order)
 }
 
 // The wrapper sends clones, as a transport does that retries.
@@ -110,19 +100,16 @@ func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
 		}
 		return resp, err
 	}))
-	_, err := c.Races.Register(t.Context(), double.Entry)
-	if n := mock.GetTotalCallCount(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		t.Errorf("sent %d times: %v", n, err)
-	}
+	double.Error(t, "Register", horseracing.ErrOutcomeUnknown, "", double.Register(t.Context(), c))
+	double.Equal(t, "requests", 1, mock.GetTotalCallCount())
 }
 
 // The context of an attempt stays what it is.
 func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	var sent []double.Sent
 	c := double.Client(t, double.Noting(&sent, double.InTurn(httpmock.NewStringResponder(503, ""), httpmock.NewStringResponder(200, `{"number":7}`))), double.Briefly)
-	if err := errors.Join(double.OneHorse(t.Context(), c), double.Register(t.Context(), c), c.Do(t.Context(), http.MethodGet, "/api/v9/"+double.AppKey, nil, nil)); err != nil {
-		t.Fatal(err)
-	}
+	err := errors.Join(double.OneHorse(t.Context(), c), double.Register(t.Context(), c), c.Do(t.Context(), http.MethodGet, "/api/v9/"+double.AppKey, nil, nil))
+	double.Error(t, "three calls", nil, "", err)
 	var seen []horseracing.CallInfo
 	for _, s := range sent {
 		info, _ := horseracing.CallFromContext(s.Request.Context())
@@ -135,9 +122,8 @@ func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 		{Method: "GET", Route: "/api/v9/[redacted]", Attempt: 1},
 	}
 	double.Equal(t, "calls", want, seen)
-	if info, ok := horseracing.CallFromContext(t.Context()); ok {
-		t.Errorf("outside a call: %v", info)
-	}
+	_, ok := horseracing.CallFromContext(t.Context())
+	double.Equal(t, "outside a call", false, ok)
 }
 
 func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
@@ -152,9 +138,7 @@ func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
 			synctest.Wait()
 			turn <- true
 			synctest.Wait()
-			if got := sent[i].Request.URL.Path; got != want {
-				t.Errorf("sent %s, want %s", got, want)
-			}
+			double.Equal(t, "request", want, sent[i].Request.URL.Path)
 		}
 	})
 }
@@ -185,9 +169,9 @@ func TestOnSendIsCalledOnceInOrderBeforeTheFirstAttempt(t *testing.T) {
 		} {
 			events = nil
 			_, err := c.Races.Register(ctx, double.Entry, does("first", test.first), second)
-			if got := strings.Join(events, " "); got != test.events || !errors.Is(err, test.err) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-				t.Errorf("%s: %v; want %s: %v", got, err, test.events, test.err)
-			}
+			double.Error(t, test.events, test.err, "", err)
+			double.Equal(t, test.events+": the outcome is unknown", false, errors.Is(err, horseracing.ErrOutcomeUnknown))
+			double.Equal(t, "events", test.events, strings.Join(events, " "))
 			time.Sleep(time.Hour)
 		}
 	})
@@ -201,11 +185,9 @@ func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 		}{{horseracing.Retry{Max: 1}, horseracing.Retry{Max: 2}, 3}, {horseracing.Retry{Max: -1}, horseracing.Retry{MaxWait: time.Minute}, 1}} {
 			c, mock := double.Mocked(t, httpmock.NewStringResponder(500, ""), horseracing.WithRetry(test.client))
 			_, _ = c.Races.Open(t.Context(), horseracing.CallRetry(test.call))
-			inCall := mock.GetTotalCallCount()
+			double.Equal(t, "attempts of that call", test.attempts, mock.GetTotalCallCount())
 			_ = double.OpenRaces(t.Context(), c)
-			if after := mock.GetTotalCallCount() - inCall; inCall != test.attempts || after != max(0, test.client.Max)+1 {
-				t.Errorf("%+v: %d attempts, then %d", test, inCall, after)
-			}
+			double.Equal(t, "attempts of both", test.attempts+max(0, test.client.Max)+1, mock.GetTotalCallCount())
 		}
 	})
 }
@@ -215,16 +197,11 @@ func TestWithRateLimitSpacesRequests(t *testing.T) {
 		var sent []double.Sent
 		c := double.Client(t, double.Noting(&sent, httpmock.NewStringResponder(200, "[]")), horseracing.WithRateLimit(2, 3))
 		for range 7 {
-			if _, err := c.Races.Open(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			double.Error(t, "a call", nil, "", double.OpenRaces(t.Context(), c))
 		}
 		const gap = 500 * time.Millisecond
 		double.Equal(t, "waits", []time.Duration{0, 0, gap, gap, gap, gap}, double.Waits(sent))
-		ctx := double.Within(t, gap/2)
-		if _, err := c.Races.Open(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("no token in time: got %v", err)
-		}
+		double.Error(t, "no token in time", context.DeadlineExceeded, "", double.OpenRaces(double.Within(t, gap/2), c))
 	})
 }
 
@@ -237,17 +214,20 @@ func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			waits := 0
-			c, mock := double.Mocked(t, double.InTurn(httpmock.NewStringResponder(429, ""), httpmock.NewStringResponder(200, "[]")), horseracing.WithLimiter(double.WaitFunc(func(context.Context) error {
+			wait := func(context.Context) error {
 				if waits++; waits == 2 {
 					return fail()
 				}
 				return nil
-			})))
+			}
+			c, mock := double.Mocked(t, double.InTurn(httpmock.NewStringResponder(429, ""), httpmock.NewStringResponder(200, "[]")), horseracing.WithLimiter(double.WaitFunc(wait)))
 			ctx := double.Within(t, time.Minute)
 			first, second := double.Register(ctx, c), double.OpenRaces(ctx, c)
 			_, ok := errors.AsType[*horseracing.TransportError](first)
-			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) || second != nil || mock.GetTotalCallCount() != 2 {
-				t.Errorf("%v, then %v, after %d requests", first, second, mock.GetTotalCallCount())
+			double.Error(t, "the second call", nil, "", second)
+			double.Equal(t, "requests", 2, mock.GetTotalCallCount())
+			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) {
+				t.Error(first)
 			}
 		})
 	}
@@ -257,9 +237,7 @@ func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
 func TestRetrySaysWhatEndsAWait(t *testing.T) {
 	const s = time.Second
 	var c *horseracing.Client
-	single, write, page := double.OpenRaces, double.Register, func(ctx context.Context, c *horseracing.Client) error {
-		return errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1))
-	}
+	single, write, page := double.OpenRaces, double.Register, onePage
 	respond := double.Respond
 	ok, usedUp := respond(200, `[{"main_race_id":1,"start_time":1}]`), respond(200, "[]", "RateLimit-Remaining: 0", "RateLimit-Reset: 60")
 	refuse := func(status int, seconds string) httpmock.Responder {
@@ -306,24 +284,21 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 		"Max below zero: a refused page":      {retry(-1, s), 0, nil, page, responses{refuse(429, "1")}, 0, 1, horseracing.ErrRateLimited, s, "wait 1s"},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			mock := httpmock.NewMockTransport()
-			mock.RegisterNoResponder(double.InTurn(test.responses...))
-			c = double.Connect(t, double.Service, &http.Client{Transport: mock, Timeout: test.own}, test.option)
+			var sent []double.Sent
+			mock := double.Noting(&sent, double.InTurn(test.responses...))
+			c = double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(mock), Timeout: test.own}, test.option)
 			ctx := double.Within(t, time.Hour)
 			if test.before != nil {
 				_ = test.before(ctx, c)
 			}
 			started := time.Now()
 			err := test.call(ctx, c)
-			if took := time.Since(started).Round(s / 10); took != test.took || test.requests > 0 && mock.GetTotalCallCount() != test.requests {
-				t.Errorf("%d requests in %v, want %d in %v", mock.GetTotalCallCount(), took, test.requests, test.took)
-			}
-			if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), test.text) {
-				t.Errorf("%v, want %v with %s", err, test.want, test.text)
-			}
-			if api, isAPI := errors.AsType[*horseracing.APIError](err); isAPI && api.RetryAfter != test.left || !isAPI && test.left > 0 {
-				t.Errorf("an *APIError: %t, %+v", isAPI, api)
-			}
+			api := new(horseracing.APIError)
+			errors.As(err, &api)
+			double.Equal(t, "time", test.took, time.Since(started).Round(s/10))
+			double.Equal(t, "requests", cmp.Or(test.requests, len(sent)), len(sent))
+			double.Error(t, "error", test.want, test.text, err)
+			double.Equal(t, "RetryAfter", test.left, api.RetryAfter)
 		})
 	}
 }
