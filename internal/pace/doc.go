@@ -13,10 +13,10 @@
 //     without a request, and every five seconds while all requests are accepted. When a
 //     backoff ends and the count is at least thirty, the first rate is set: the accepted
 //     requests divided by the time since the count began, backoffs included. From then on
-//     requests are sent evenly. Because the first rate is a guess, slow start follows: the
-//     rate doubles as often as thirty requests could be sent at the first rate. The next
-//     refusal ends slow start. As the rate had passed the limit some time before, it is cut
-//     twice.
+//     requests are sent evenly. Because the first rate is a guess, slow start follows: in the
+//     time that thirty requests take at the first rate, the rate doubles, again and again.
+//     The next refusal ends slow start. As the rate had passed the limit some time before, it
+//     is cut twice.
 //  4. Each later backoff cuts the rate to 85 % (beta of RFC 9438), or to the rate at which
 //     requests were accepted since the last cut, if that is less and thirty or more were sent
 //     since. A cut leaves at least half of the rate. No rate is below one request in six
@@ -41,8 +41,8 @@
 //     alone.
 //  9. Until a Retry-After has passed, or while an announced limit is used up, its route is
 //     held: no request of the route is sent, not even a probe. A write also waits for the
-//     Retry-After of a 503 to another route, because its own outcome would be unknown after a
-//  503. It does not wait if a later request was accepted.
+//     Retry-After of a 503 to another route, because after a 503 its own outcome would be
+//     unknown. It does not wait if a later request was accepted.
 //  10. Of the requests that may be sent, the one with the highest priority goes first: writes,
 //     then single reads, then polls, then walks. Among requests of one priority, the one that
 //     has waited longest goes first. If nothing was sent for five seconds, a single call is sent
