@@ -79,7 +79,7 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 			write(t, path, test.content)
 			l, opened := ledger.Open(path, fake.Client())
 			entries, failed := ledger.Read(path)
-			double.Equal(t, "file", test.content, read(t, path))
+			double.Equal(t, "file", test.content, read(path))
 			if test.problem != "" {
 				expectError(t, cmpopts.AnyError, opened, path, test.problem)
 				expectError(t, cmpopts.AnyError, failed, path, test.problem)
@@ -88,8 +88,8 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 			must(t, errors.Join(opened, failed))
 			double.Equal(t, "entries", 2, len(entries))
 			must(t, l.Decide(1, 2, ledger.Absent, ""))
-			double.Equal(t, "file with another line", test.keeps+lineOf(2, ledger.Absent), read(t, path))
-			expectStates(t, open(t, path, fake.Client()), "1 sending", "2 absent")
+			double.Equal(t, "file with another line", test.keeps+lineOf(2, ledger.Absent), read(path))
+			expectStates(t, open(path, fake.Client()), "1 sending", "2 absent")
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestZerosAndGarbageAfterACutLoseNoLine(t *testing.T) {
 			l, err := ledger.Open(path, fake.Client())
 			if err == nil {
 				expectStates(t, l, wanted[lines]...)
-			} else if !mayRefuse || read(t, path) != whole[:cut]+tail {
+			} else if !mayRefuse || read(path) != whole[:cut]+tail {
 				t.Fatalf("%d bytes and %.60q: %v", cut, tail, err)
 			}
 		}
@@ -124,7 +124,7 @@ func TestZerosAndGarbageAfterACutLoseNoLine(t *testing.T) {
 func TestOpenCreatesALedgerThatOnlyTheUserCanReadAndNamesWhatItCannotOpen(t *testing.T) {
 	client, dir := newFake(t, 0).Client(), t.TempDir()
 	created, locked, guarded, gone, link := filepath.Join(dir, "new"), filepath.Join(dir, "locked"), filepath.Join(dir, "guarded"), filepath.Join(dir, "gone"), filepath.Join(dir, "link")
-	open(t, created, client)
+	open(created, client)
 	if info, err := os.Stat(created); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 || info.Size() != 0 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -151,7 +151,7 @@ func TestOpenCreatesALedgerThatOnlyTheUserCanReadAndNamesWhatItCannotOpen(t *tes
 func TestAReadOnlyLedgerCreatesWritesAndSendsNothing(t *testing.T) {
 	fake, dir := newFake(t, 2), t.TempDir()
 	path := filepath.Join(dir, "l")
-	l := open(t, path, fake.Client(), ledger.WithReadOnly(), ledger.WithMaxFee(tokens(10)))
+	l := open(path, fake.Client(), ledger.WithReadOnly(), ledger.WithMaxFee(tokens(10)))
 	for files, want := range []error{nil, ledger.ErrEntered} { // while there is no file, and once there is one
 		expectError(t, ledger.ErrFee, l.Check(registration(fake, 1), tokens(11)))
 		expectError(t, want, l.Check(registration(fake, 1), tokens(10)))
@@ -234,7 +234,7 @@ func TestOneProcessIsNeverInItsOwnWay(t *testing.T) {
 		began := time.Now()
 		var registering sync.WaitGroup
 		for race := range 40 {
-			l := open(t, path, fake.Client())
+			l := open(path, fake.Client())
 			ledger.SetSync(l, func(*os.File) error { time.Sleep(100 * time.Millisecond); return nil })
 			registering.Go(func() {
 				_, err := register(t, l, fake, 1+race)
@@ -282,12 +282,11 @@ func TestALedgerThatLacksWhatWasWrittenIsNotContinued(t *testing.T) {
 			if strings.HasPrefix(test.says, "link") {
 				path = f.link
 			}
-			open(t, f.path, fake.Client()) // makes the file
-			_, err := register(t, open(t, path, fake.Client()), fake, 1)
-			must(t, err)
-			late := open(t, path, fake.Client()) // before
+			open(f.path, fake.Client()) // makes the file
+			double.Must(register(t, open(path, fake.Client()), fake, 1))
+			late := open(path, fake.Client()) // before
 			must(t, test.lose(f))
-			_, err = ledger.Open(path, fake.Client())
+			_, err := ledger.Open(path, fake.Client())
 			if test.says == "" {
 				expectError(t, nil, err)
 			} else {
@@ -312,11 +311,10 @@ func TestARelativePathIsThatOfTheFolderInWhichTheLedgerWasOpened(t *testing.T) {
 	fake := newFake(t, 1)
 	first, second := t.TempDir(), t.TempDir()
 	t.Chdir(first)
-	l := open(t, "l", fake.Client())
+	l := open("l", fake.Client())
 	t.Chdir(second)
-	_, err := register(t, l, fake, 1)
-	must(t, err)
-	expectParts(t, read(t, filepath.Join(first, "l")), "entered")
+	double.Must(register(t, l, fake, 1))
+	expectParts(t, read(filepath.Join(first, "l")), "entered")
 	left, _ := os.ReadDir(second)
 	double.Equal(t, "files in the second folder", 0, len(left))
 }

@@ -23,9 +23,9 @@ func TestALineThatCannotBeWrittenIsNotSentAndNothingFollows(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
 	write(t, path, strings.Repeat(" ", 1<<20)+"\n") // so that the limit affects no other file
-	l := open(t, path, fake.Client())
+	l := open(path, fake.Client())
 	lose(t, fake, l, lostRequest, 1)
-	limitFiles(uint64(len(read(t, path))) + 100) // half a line
+	limitFiles(uint64(len(read(path))) + 100) // half a line
 	e, err := register(t, l, fake, 2)
 	limitFiles(before.Cur)
 	expectError(t, syscall.EFBIG, err)
@@ -34,9 +34,8 @@ func TestALineThatCannotBeWrittenIsNotSentAndNothingFollows(t *testing.T) {
 		expectError(t, cmpopts.AnyError, err, "open the ledger again")
 	}
 	expectSent(t, fake, 1)
-	_, err = register(t, open(t, path, fake.Client()), fake, 2)
-	must(t, err)
-	expectStates(t, open(t, path, fake.Client()), "1 unknown", "2 entered")
+	double.Must(register(t, open(path, fake.Client()), fake, 2))
+	expectStates(t, open(path, fake.Client()), "1 unknown", "2 entered")
 }
 
 // The size of the ledger cannot be written down.
@@ -44,7 +43,7 @@ func TestALockFileThatCannotBeWrittenStopsTheRegistration(t *testing.T) {
 	fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
 	write(t, path, "")
 	must(t, os.Symlink("/dev/full", path+".lock"))
-	l := open(t, path, fake.Client())
+	l := open(path, fake.Client())
 	for race := range 2 {
 		e, err := register(t, l, fake, 1+race)
 		expectError(t, cmpopts.AnyError, err, "open the ledger again")

@@ -63,18 +63,15 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func open(t testing.TB, path string, client *horseracing.Client, opts ...ledger.Option) *ledger.Ledger {
-	t.Helper()
-	l, err := ledger.Open(path, client, opts...)
-	must(t, err)
-	return l
+func open(path string, client *horseracing.Client, opts ...ledger.Option) *ledger.Ledger {
+	return double.Must(ledger.Open(path, client, opts...))
 }
 
 // newLedger starts such a fake, and opens a new ledger for it.
 func newLedger(t testing.TB, n int, opts ...ledger.Option) (*horseracingtest.Server, string, *ledger.Ledger) {
 	t.Helper()
 	fake, path := newFake(t, n), filepath.Join(t.TempDir(), "l")
-	return fake, path, open(t, path, fake.Client(), opts...)
+	return fake, path, open(path, fake.Client(), opts...)
 }
 
 var (
@@ -130,11 +127,8 @@ func expectStates(t *testing.T, l *ledger.Ledger, want ...string) {
 	double.Equal(t, "states", want, got)
 }
 
-func read(t testing.TB, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
-	return string(data)
+func read(path string) string {
+	return string(double.Must(os.ReadFile(path)))
 }
 
 // What the service responded, or that it did not, decides the state of an entry, and the state what
@@ -185,8 +179,7 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 		double.Run(t, name, func(t *testing.T) {
 			fake, path, l := newLedger(t, 2)
 			if test.entered {
-				_, err := fake.Client().Races.Register(t.Context(), registration(fake, 1))
-				must(t, err)
+				double.Must(fake.Client().Races.Register(t.Context(), registration(fake, 1)))
 			}
 			fake.Inject(append(test.others, test.fault)...)
 			fake.ResetLog()
@@ -202,10 +195,10 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 				double.Equal(t, "past caches", "no-cache", r.Header.Get("Cache-Control"))
 			}
 			want.Note = e.Note
-			for _, got := range []ledger.Entry{e, slices.Collect(l.Entries())[0], slices.Collect(open(t, path, fake.Client()).Entries())[0]} {
+			for _, got := range []ledger.Entry{e, slices.Collect(l.Entries())[0], slices.Collect(open(path, fake.Client()).Entries())[0]} {
 				double.Equal(t, "entry", want, got)
 			}
-			limited, counts := open(t, path, fake.Client(), ledger.WithBudget(tokens(19))), test.want != ledger.Refused
+			limited, counts := open(path, fake.Client(), ledger.WithBudget(tokens(19))), test.want != ledger.Refused
 			next := limited.Check(registration(fake, 2), tokens(10))
 			double.Equal(t, "the next is beyond the budget", counts, errors.Is(next, ledger.ErrBudget))
 			double.Equal(t, "counts as paid", counts, !l.Paid(time.Time{}).IsZero())
@@ -223,11 +216,11 @@ func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
 	fake, path, l := newLedger(t, 1)
 	var then string
 	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		then = read(t, path)
+		then = read(path)
 		return horseracingtest.Response{Status: 403, Body: `{"error":"of ` + fake.APIKey + " and " + string(fake.UserKey(0)) + `"}`}, true
 	})
 	e, _ := register(t, l, fake, 1)
-	now := read(t, path)
+	now := read(path)
 	after, stays := strings.CutPrefix(now, then)
 	double.Equal(t, "lines when the request was received, and afterwards", [2]int{1, 1}, [2]int{strings.Count(then, "\n"), strings.Count(after, "\n")})
 	double.Equal(t, "the first line stays", true, stays)
@@ -256,7 +249,7 @@ func TestWhatIsNotSentIsRefusedAndLeavesNoLine(t *testing.T) {
 			expectError(t, horseracing.ErrInvalidArgument, err, "needs a horse, a race and a user key")
 			double.Equal(t, "entry", ledger.Entry{}, e)
 		}
-		double.Equal(t, "lines", 2, strings.Count(read(t, path), "\n"))
+		double.Equal(t, "lines", 2, strings.Count(read(path), "\n"))
 		expectSent(t, fake, 1)
 	})
 }
@@ -300,7 +293,7 @@ func TestPairsAndLimits(t *testing.T) {
 		double.Run(t, name, func(t *testing.T) { // it begins at midnight, UTC
 			fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
 			write(t, path, test.file)
-			l := open(t, path, fake.Client(), test.opts...)
+			l := open(path, fake.Client(), test.opts...)
 			checked := l.Check(registration(fake, 2), test.fee)
 			e, err := l.Register(t.Context(), registration(fake, 2), test.fee)
 			expectError(t, test.is, err)
@@ -310,12 +303,12 @@ func TestPairsAndLimits(t *testing.T) {
 			double.Equal(t, "limit", tokens(test.limit), limit.Limit)
 			if err == nil {
 				expectSent(t, fake, 1)
-				double.Equal(t, "is in the file", true, slices.Contains(slices.Collect(open(t, path, fake.Client()).Entries()), e))
+				double.Equal(t, "is in the file", true, slices.Contains(slices.Collect(open(path, fake.Client()).Entries()), e))
 				return
 			}
 			expectSent(t, fake, 0)
 			expectParts(t, err.Error(), path)
-			double.Equal(t, "file", test.file, read(t, path))
+			double.Equal(t, "file", test.file, read(path))
 			double.Equal(t, "returns an entry", test.is == ledger.ErrEntered || test.is == ledger.ErrUnsettled, e != ledger.Entry{})
 		})
 	}
@@ -327,9 +320,8 @@ func TestABudgetOfADayCountsTheDayOnWhichTheLineWasWritten(t *testing.T) {
 		time.Sleep(24*time.Hour - 30*time.Second)
 		fake := newFake(t, 2)
 		limiter := double.WaitFunc(func(context.Context) error { time.Sleep(time.Minute); return nil })
-		l := open(t, filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter)), ledger.WithDailyBudget(tokens(10), time.UTC))
-		e, err := register(t, l, fake, 1)
-		must(t, err)
+		l := open(filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter)), ledger.WithDailyBudget(tokens(10), time.UTC))
+		e := double.Must(register(t, l, fake, 1))
 		double.Equal(t, "day", 2, e.Time.Day())
 		expectError(t, ledger.ErrBudget, l.Check(registration(fake, 2), tokens(10)))
 	})
@@ -386,7 +378,7 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 					}
 					expectError(t, is, err)
 				}
-				expectStates(t, open(t, path, fake.Client()), "1 "+string(test.want))
+				expectStates(t, open(path, fake.Client()), "1 "+string(test.want))
 			})
 		}
 	}
@@ -415,12 +407,11 @@ func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
 		lose(t, fake, l, lostResponse, 1)
 		lose(t, fake, l, horseracingtest.Fault{TakesEffectAfter: 10 * time.Minute}, 2)
 		lose(t, fake, l, lostRequest, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-		_, err := fake.Client().Races.Register(t.Context(), registration(fake, 12))
-		must(t, err)
-		write(t, path, read(t, path)+lineOf(12, ledger.Sending)) // by a process that was killed
+		double.Must(fake.Client().Races.Register(t.Context(), registration(fake, 12)))
+		write(t, path, read(path)+lineOf(12, ledger.Sending)) // by a process that was killed
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: -1})
 		fake.ResetLog()
-		err = l.Settle(t.Context())
+		err := l.Settle(t.Context())
 		expectError(t, horseracing.ErrOutcomeUnknown, err, path+": horse 1 in race 2: ")
 		again := undecided(t, err)
 		double.Equal(t, "requests, at the same time, undecided", []int{12, 8, 10}, []int{fake.RequestCount(), fake.MaxInFlight(), len(again)})
@@ -428,7 +419,7 @@ func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
 		double.Equal(t, "paid and held", []horseracing.BigInt{tokens(20), tokens(100)}, []horseracing.BigInt{paid, held})
 		time.Sleep(time.Until(again[9].RetryAt))
 		must(t, l.Settle(t.Context()))
-		expectStates(t, open(t, path, fake.Client()), "1 entered", "2 entered", "3 absent", "4 absent", "5 absent", "6 absent",
+		expectStates(t, open(path, fake.Client()), "1 entered", "2 entered", "3 absent", "4 absent", "5 absent", "6 absent",
 			"7 absent", "8 absent", "9 absent", "10 absent", "11 absent", "12 entered")
 		double.Equal(t, "paid", 3, len(fake.Registrations()))
 		expectSent(t, fake, 0) // again
@@ -440,10 +431,10 @@ func TestSettleEndsIfItsReadingsEndTheirGoroutine(t *testing.T) {
 	fake, path, l := newLedger(t, 0)
 	var sending []string
 	for race := 1; race <= 9; race++ {
-		write(t, path, read(t, path)+lineOf(race, ledger.Sending))
+		write(t, path, read(path)+lineOf(race, ledger.Sending))
 		sending = append(sending, fmt.Sprint(race, " sending"))
 	}
-	wrapped := open(t, path, fake.Client(double.Wrap(func(http.RoundTripper, *http.Request) (*http.Response, error) {
+	wrapped := open(path, fake.Client(double.Wrap(func(http.RoundTripper, *http.Request) (*http.Response, error) {
 		runtime.Goexit()
 		return nil, nil
 	})))
@@ -466,7 +457,7 @@ func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 		settled := make(chan error)
 		go func() { settled <- l.Settle(t.Context()) }() // both are absent
 		synctest.Wait()
-		other, horse := open(t, path, fake.Client()), fake.Horses(0)[0]
+		other, horse := open(path, fake.Client()), fake.Horses(0)[0]
 		must(t, errors.Join(other.Decide(horse, 1, ledger.Absent, ""), other.Decide(horse, 2, ledger.Entered, "the game shows it")))
 		lose(t, fake, l, lostRequest, 1) // once more: the reading is of the earlier one
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
@@ -492,9 +483,9 @@ func TestOnlyAHeldEntryCanBeDecided(t *testing.T) {
 		{1, ledger.Entered, nil}, {1, ledger.Absent, horseracing.ErrInvalidArgument},
 		{2, ledger.Absent, nil}, {2, ledger.Entered, horseracing.ErrInvalidArgument}, {3, ledger.Entered, horseracing.ErrInvalidArgument},
 	} {
-		before := read(t, path)
+		before := read(path)
 		expectError(t, test.want, l.Decide(1, test.race, test.state, "by me"))
-		double.Equal(t, fmt.Sprint("the file changes for race ", test.race, " as ", test.state), test.want == nil, read(t, path) != before)
+		double.Equal(t, fmt.Sprint("the file changes for race ", test.race, " as ", test.state), test.want == nil, read(path) != before)
 	}
-	expectStates(t, open(t, path, fake.Client()), "1 entered", "2 absent")
+	expectStates(t, open(path, fake.Client()), "1 entered", "2 absent")
 }

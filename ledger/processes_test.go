@@ -55,26 +55,23 @@ func runBot(args string) {
 	var path, address, apiKey string
 	var userKey horseracing.UserKey
 	var horses [2]horseracing.HorseNumber
-	_, err := fmt.Sscan(args, &path, &address, &apiKey, &userKey, &horses[0], &horses[1])
-	exitOn(err)
-	client, err := horseracing.NewClient(address, apiKey)
-	exitOn(err)
-	l, err := ledger.Open(path, client, ledger.WithBudget(tokens(10*feesAllowed)))
-	exitOn(err)
+	double.Must(fmt.Sscan(args, &path, &address, &apiKey, &userKey, &horses[0], &horses[1]))
+	client := double.Must(horseracing.NewClient(address, apiKey))
+	l := double.Must(ledger.Open(path, client, ledger.WithBudget(tokens(10*feesAllowed))))
 	for _, i := range rand.Perm(2 * botRaces) {
 		_, err := l.Register(ctx, horseracing.Registration{Horse: horses[i%2], Race: horseracing.RaceID(1 + i/2), UserKey: userKey}, tokens(10))
 		if ctx.Err() != nil {
 			return
 		}
-		exitOn(err, ledger.ErrBudget, ledger.ErrEntered, ledger.ErrUnsettled, horseracing.ErrOutcomeUnknown)
+		expectAny(err, ledger.ErrBudget, ledger.ErrEntered, ledger.ErrUnsettled, horseracing.ErrOutcomeUnknown)
 		if i%5 == 0 {
-			exitOn(l.Settle(ctx), horseracing.ErrOutcomeUnknown)
+			expectAny(l.Settle(ctx), horseracing.ErrOutcomeUnknown)
 		}
 	}
 }
 
-// exitOn prints an error and ends the process, unless the error is nil or one of those expected.
-func exitOn(err error, expected ...error) {
+// expectAny prints an error and ends the process, unless the error is nil or one of those expected.
+func expectAny(err error, expected ...error) {
 	if err != nil && !slices.ContainsFunc(expected, func(target error) bool { return errors.Is(err, target) }) {
 		log.Fatal(err)
 	}
@@ -102,8 +99,7 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 	random := rand.New(rand.NewPCG(3, run))
 	fake := horseracingtest.NewServer(horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0), horseracingtest.WithSeed(random.Uint64()))
 	defer fake.Close()
-	address, err := url.Parse(fake.URL)
-	must(t, err)
+	address := double.Must(url.Parse(fake.URL))
 	gateway := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(address) },
 		Transport: &double.Gateway{Next: http.DefaultTransport}, ErrorLog: log.New(io.Discard, "", 0),
@@ -150,12 +146,11 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 	bots.Wait()
 	expectWritten()
 	fake.ClearFaults()
-	client, err := horseracing.NewClient(gateway.URL, fake.APIKey)
-	must(t, err)
-	l := open(t, path, client)
+	client := double.Must(horseracing.NewClient(gateway.URL, fake.APIKey))
+	l := open(path, client)
 	double.Equal(t, "used", tokens(10*feesAllowed), l.Paid(time.Time{})) // there are more races
 	if _, held := ledger.Sum(l.Entries(), time.Time{}); end != os.Kill && !held.IsZero() {
-		t.Errorf("%s may be paid, in %s", held, read(t, path))
+		t.Errorf("%s may be paid, in %s", held, read(path))
 	}
 	fake.Advance(3 * time.Hour)
 	expectError(t, nil, l.Settle(t.Context()))
@@ -168,8 +163,7 @@ func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
 		fake, path, l := newLedger(t, 3)
 		other := flock.New(path + ".lock")
 		holdFor := func(d time.Duration) {
-			locked, err := other.TryLock()
-			double.Equal(t, fmt.Sprint("is locked, ", err), true, locked)
+			double.Equal(t, "is locked", true, double.Must(other.TryLock()))
 			time.AfterFunc(d, func() { other.Unlock() })
 		}
 		expect := func(race int, timeout time.Duration, want error, takes time.Duration) {
@@ -180,7 +174,7 @@ func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
 			double.Equal(t, fmt.Sprint("time of race ", race), takes, time.Since(began).Round(time.Second))
 		}
 		holdFor(11 * time.Second)
-		open(t, path, fake.Client()) // needs no lock
+		open(path, fake.Client()) // needs no lock
 		expect(1, time.Minute, ledger.ErrInUse, 5*time.Second)
 		expect(1, 2*time.Second, context.DeadlineExceeded, 2*time.Second)
 		expect(1, time.Minute, nil, 4*time.Second)
@@ -221,7 +215,7 @@ func TestNothingIsPaidTwiceOrBeyondABudgetUnderAnyReading(t *testing.T) {
 						horseracingtest.Fault{Path: "/api/v1/races/", Method: "GET", Probability: 0.1, Status: 503},
 					)
 					for range 16 {
-						l := open(t, path, client, ledger.WithBudget(tokens(10*affordable)))
+						l := open(path, client, ledger.WithBudget(tokens(10*affordable)))
 						r := registration(fake, 10*day+1+random.IntN(4))
 						r.Horse = fake.Horses(0)[random.IntN(2)]
 						_, _ = client.Races.Get(t.Context(), r.Race) // a cache may have it from now on
@@ -232,7 +226,7 @@ func TestNothingIsPaidTwiceOrBeyondABudgetUnderAnyReading(t *testing.T) {
 						expectHonest(t, fake, l, affordable)
 					}
 					fake.ClearFaults()
-					l := open(t, path, client)
+					l := open(path, client)
 					for range 5 { // until nothing is undecided
 						undecided, ok := errors.AsType[*horseracing.UndecidedError](l.Settle(t.Context()))
 						if !ok || undecided.RetryAt.IsZero() {
