@@ -348,10 +348,10 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // outage. Retries after a refusal (429, or 403 or 503 with a Retry-After) do not consume it;
 // see [Client.Pace].
 //
-// These are not retried, because a retry cannot help: a response that is too large, that
-// has a Content-Encoding other than gzip, or that is JSON of another shape or other types
-// than documented; a server without TLS or with an untrusted certificate; and an error of
-// the [Limiter].
+// Some failures are not retried, because a retry cannot help. These are a response that is too
+// large, has a Content-Encoding other than gzip, or is JSON of another shape or other types
+// than documented, a server without TLS or with an untrusted certificate, and an error of the
+// [Limiter].
 type Retry struct {
 	Max     int           // retries after the first attempt; default 3, or 10 for a page of a Pager or Follower, and none if negative
 	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, at most MaxWait

@@ -12,9 +12,9 @@
 // from the race; a bot calls it each minute or so while it continues with other races.
 // [Ledger.Decide] records an outcome that a person found out in the game. Hours may pass until
 // a race lists its horses, so choose budgets that leave room for the fees of a few such
-// registrations. A lock file beside the ledger says how many bytes were written, so that
-// [Open] returns an error, instead of starting an empty ledger, if the file was emptied,
-// replaced by a shorter one or lost.
+// registrations. A lock file beside the ledger records how many bytes were written. If the
+// ledger was emptied, replaced by a shorter file or lost, [Open] therefore returns an error
+// instead of starting an empty ledger.
 //
 // The ledger does not read the race before it registers a horse: the caller passes the fee.
 package ledger

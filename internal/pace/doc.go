@@ -1,8 +1,8 @@
 // Package pace decides when a request may be sent. The limits of the service are not
 // documented, so the package learns them from refusals, as congestion control learns the
 // bandwidth of a network from lost packets. A refusal is a response with status 429, with
-// status 403 and a Retry-After, or with status 503 as rule 7 says. Failures of other kinds, such
-// as a 502 or a reset, teach nothing.
+// status 403 and a Retry-After, or with status 503 as rule 7 says. Other failures, such as a
+// 502 or a reset, do not change the pace.
 //
 //  1. Until the first refusal, nothing waits.
 //  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each

@@ -15,7 +15,7 @@ const (
 	roundTrip = 20 * time.Millisecond // the shortest wait before a probe
 	patience  = 5 * time.Second       // until another probe may be sent, a single call is sent anyway, or a pause ends a burst
 	longest   = 10 * patience         // the longest wait before a probe
-	outage    = 20 * patience         // a backoff that is longer teaches nothing
+	outage    = 20 * patience         // after a longer backoff the rate is not changed
 	forgotten = 100                   // a rate that grew so many times is not limited any more
 )
 

@@ -8,15 +8,15 @@ import (
 // Offset walks a listing whose page is the entries from the n-th on, one page at a time.
 //
 // A page overlaps the one before by an entry, so that the removal of one entry between two
-// requests loses nothing. New entries shift the others back, so that some are read again: those
-// are dropped, if they are among the forty that were taken last. If a page has only entries
-// that were read before, the next page does not overlap it, so that the walk proceeds faster
-// than new entries appear; if an entry is removed just then, the walk misses another one. Such
-// a page skips as many entries as the longest page so far had: the service may have pages of
-// fewer than ten. If two such pages in a row have the same entries, a page from ten entries
-// further on is requested, whose entries are not used. If it has the same entries, too, the
-// service ignores the offset, and the walk fails with [ErrIgnored]. The walk ends at an empty
-// page, after it was checked, as described at emptyPage.
+// requests loses nothing. New entries shift the others back, so that some are read again:
+// those are dropped, if they are among the forty that were taken last. If a page has only
+// entries that were read before, the next page does not overlap it, so that the walk proceeds
+// faster than new entries appear. If an entry is removed just then, the walk misses another
+// one. Such a page skips as many entries as the longest page so far had: the service may have
+// pages of fewer than ten. If two such pages in a row have the same entries, a page from ten
+// entries further on is requested, whose entries are not used. If it has the same entries,
+// too, the service ignores the offset, and the walk fails with [ErrIgnored]. The walk ends at
+// an empty page, after it was checked, as described at emptyPage.
 type Offset[V any] struct {
 	position *Position  // after the entries taken
 	pageSize int        // the most entries of a page
