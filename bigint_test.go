@@ -2,6 +2,7 @@ package horseracing_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // anyInteger draws integers of every length up to 100 digits, and those at the edges of a machine word.
@@ -31,39 +33,24 @@ func TestBigIntAgreesWithMathBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, n := anyInteger().Draw(t, "m"), anyInteger().Draw(t, "n")
 		a, b := horseracing.BigIntFrom(m), horseracing.BigIntFrom(n)
-		if a.String() != m.String() {
-			t.Fatalf("String %s, want %s", a.String(), m)
-		}
-		if a.Cmp(b) != m.Cmp(n) || a.Equal(b) != (m.Cmp(n) == 0) || !a.Equal(a) {
-			t.Fatalf("Cmp %d, Equal %t; want %d", a.Cmp(b), a.Equal(b), m.Cmp(n))
-		}
-		if sum, difference := a.Add(b).Big(), a.Sub(b).Big(); sum.Cmp(new(big.Int).Add(m, n)) != 0 || difference.Cmp(new(big.Int).Sub(m, n)) != 0 {
-			t.Fatalf("%s + %s is %s, - %s", m, n, sum, difference)
-		}
-		if a.Big().Cmp(m) != 0 || b.Big().Cmp(n) != 0 {
-			t.Fatalf("%s and %s were changed to %s and %s", m, n, a, b)
-		}
-		if a.IsZero() != (m.Sign() == 0) {
-			t.Fatalf("IsZero %t", a.IsZero())
-		}
+		double.Equal(t, "String", m.String(), a.String())
+		double.Equal(t, "Cmp, Equal, Equal to itself", fmt.Sprint(m.Cmp(n), m.Cmp(n) == 0, true), fmt.Sprint(a.Cmp(b), a.Equal(b), a.Equal(a)))
+		double.Equal(t, "sum, difference", fmt.Sprint(new(big.Int).Add(m, n), new(big.Int).Sub(m, n)), fmt.Sprint(a.Add(b).Big(), a.Sub(b).Big()))
+		double.Equal(t, "the numbers after that", fmt.Sprint(m, n), fmt.Sprint(a.Big(), b.Big()))
+		double.Equal(t, "IsZero", m.Sign() == 0, a.IsZero())
 		encoded, err := json.Marshal(a)
 		var decoded horseracing.BigInt
-		if err != nil || json.Unmarshal(encoded, &decoded) != nil || decoded != a {
-			t.Fatalf("%s is written as %s, and read again as %s", a, encoded, decoded)
-		}
+		double.Error(t, "JSON", nil, "", errors.Join(err, json.Unmarshal(encoded, &decoded)))
+		double.Equal(t, fmt.Sprintf("%s is written as %s and read again", a, encoded), true, decoded == a)
 		places := rapid.IntRange(0, 40).Draw(t, "places")
 		text := a.FormatUnits(places)
 		exact, _ := new(big.Rat).SetString(text + fmt.Sprintf("e%d", places))
-		if exact.Cmp(new(big.Rat).SetInt(m)) != 0 {
-			t.Fatalf("%s at %d places is written as %s", m, places, text)
-		}
+		double.Equal(t, fmt.Sprintf("%s at %d places", m, places), m.String(), exact.RatString())
 		if parsed, err := horseracing.ParseUnits(text, places); len(text) <= 100 && (err != nil || parsed != a) {
 			t.Fatalf("%s at %d places: %v, %v; want %v", text, places, parsed, err, a)
 		}
 		for _, format := range []string{"%d", "%v", "%s", "%x", "%#x", "%+d", "%40d", "%-40d|", "%040d", "%b", "%o"} {
-			if got, want := fmt.Sprintf(format, a), fmt.Sprintf(format, m); got != want {
-				t.Fatalf("%s prints %s, want %s", format, got, want)
-			}
+			double.Equal(t, format, fmt.Sprintf(format, m), fmt.Sprintf(format, a))
 		}
 	})
 }
@@ -101,9 +88,7 @@ func TestParseUnitsReadsPlainAmountsAlone(t *testing.T) {
 
 // Otherwise the text would fill the memory.
 func TestFormatUnitsWritesAThousandPlacesAtMost(t *testing.T) {
-	if got := horseracing.NewBigInt(1).FormatUnits(math.MaxInt); got != "0."+strings.Repeat("0", 999)+"1" {
-		t.Error(got)
-	}
+	double.Equal(t, "text", "0."+strings.Repeat("0", 999)+"1", horseracing.NewBigInt(1).FormatUnits(math.MaxInt))
 }
 
 // FuzzBigInt reads any bytes as a BigInt and as a Number: exactly the documented notations,
@@ -120,13 +105,10 @@ func FuzzBigInt(f *testing.F) {
 		text := string(data)
 		b, n := bigInt("42"), number("4.2")
 		errB, errN := b.UnmarshalJSON(data), n.UnmarshalJSON(data)
-		switch {
-		case string(data) != text:
-			t.Fatalf("%q was changed to %q", text, data)
-		case text == "null":
-			if errB != nil || errN != nil || !b.IsZero() || n != (horseracing.Number{}) {
-				t.Fatalf("null: %v, %v, %s, %s", errB, errN, b, n)
-			}
+		double.Equal(t, "the input after it was read", text, string(data))
+		if text == "null" {
+			double.Error(t, text, nil, "", errors.Join(errB, errN))
+			double.Equal(t, text+" is zero", true, b.IsZero() && n == (horseracing.Number{}))
 			return
 		}
 		value, isNumber := withinBounds(text)
@@ -146,14 +128,11 @@ func FuzzBigInt(f *testing.F) {
 }
 
 // checkNumber compares a number with the literal it was read from.
-func checkNumber(t interface{ Fatalf(string, ...any) }, n horseracing.Number, literal string) {
-	if got, want := fmt.Sprintf("%v %s %q", n, n, n), fmt.Sprintf("%s %s %q", literal, literal, literal); got != want {
-		t.Fatalf("prints %s, want %s", got, want)
-	}
+func checkNumber(t *testing.T, n horseracing.Number, literal string) {
 	exact, _ := new(big.Rat).SetString(literal)
-	if want, _ := strconv.ParseFloat(literal, 64); n.Float64() != want {
-		t.Fatalf("%s: Float64 is %v, want %v", literal, n.Float64(), want)
-	}
+	float, _ := strconv.ParseFloat(literal, 64)
+	double.Equal(t, "text", fmt.Sprintf("%s %s %q", literal, literal, literal), fmt.Sprintf("%v %s %q", n, n, n))
+	double.Equal(t, literal+": Float64", float, n.Float64())
 	i, ok := n.Int64()
 	if fits := exact.IsInt() && exact.Num().IsInt64(); fits != ok || fits && exact.Num().Int64() != i || !fits && i != 0 {
 		t.Fatalf("%s: Int64 is %d, %t", literal, i, ok)
@@ -170,15 +149,10 @@ func checkNumber(t interface{ Fatalf(string, ...any) }, n horseracing.Number, li
 			t.Fatalf("%s at %d places is %s", literal, places, text)
 		}
 	}
-	encoded, err := json.Marshal(n)
-	if err != nil || string(encoded) != literal {
-		t.Fatalf("%s is written as %s, %v", literal, encoded, err)
-	}
-	text, err := n.MarshalText()
+	double.Equal(t, "JSON", literal, string(double.Must(json.Marshal(n))))
 	var again horseracing.Number
-	if err != nil || again.UnmarshalText(text) != nil || !again.Equal(n) || again != n {
-		t.Fatalf("%s: text %s is read as %s", literal, text, again)
-	}
+	double.Error(t, literal+" as text", nil, "", again.UnmarshalText(double.Must(n.MarshalText())))
+	double.Equal(t, literal+" is read again from its text", true, again.Equal(n) && again == n)
 }
 
 var (

@@ -32,14 +32,10 @@ func TestValuesAreReadBackFromBytesAndBSON(t *testing.T) {
 		"Timestamp": {&at, new(horseracing.Timestamp)}, "a zero Timestamp": {new(horseracing.Timestamp), &horseracing.Timestamp{Time: time.Unix(1, 0)}},
 	} {
 		var stored bytes.Buffer
-		if err := errors.Join(gob.NewEncoder(&stored).Encode(test.value), gob.NewDecoder(&stored).Decode(test.empty)); err != nil {
-			t.Errorf("%s: gob: %v", name, err)
-		}
+		double.Error(t, name+": gob", nil, "", errors.Join(gob.NewEncoder(&stored).Encode(test.value), gob.NewDecoder(&stored).Decode(test.empty)))
 		double.Equal(t, name+": gob", test.value, test.empty)
 		kind, data, err := test.value.MarshalBSONValue()
-		if err := errors.Join(err, test.empty.UnmarshalBSONValue(kind, data)); err != nil {
-			t.Errorf("%s: BSON: %v", name, err)
-		}
+		double.Error(t, name+": BSON", nil, "", errors.Join(err, test.empty.UnmarshalBSONValue(kind, data)))
 		double.Equal(t, name+": BSON", test.value, test.empty)
 		if old, ok := test.value.(interface {
 			ProxyBSON() (any, error)

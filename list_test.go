@@ -38,13 +38,11 @@ func TestListLeavesOutAnUnreadableEntryOnlyWithAHandler(t *testing.T) {
 			if err != nil || len(skipped) != 1 {
 				t.Fatalf("%s: error %v, skipped %v", list, err, skipped)
 			}
-			d, ok := errors.AsType[*horseracing.DecodeError](skipped[0])
-			if !ok || d.ID != test.id || d.Field != test.field || string(d.Raw) != test.entry {
-				t.Errorf("%s: skipped %v; want ID %q, Field %q, Raw %s", list, skipped[0], test.id, test.field, test.entry)
-			}
-			if got, err := call(t.Context(), responding(t, body)); !reflect.ValueOf(got).IsNil() || fmt.Sprint(err) != skipped[0].Error() {
-				t.Errorf("%s: without a handler: %v, %v", list, got, err)
-			}
+			d, _ := errors.AsType[*horseracing.DecodeError](skipped[0])
+			double.Equal(t, list+": skipped", []string{test.id, test.field, test.entry}, []string{d.ID, d.Field, string(d.Raw)})
+			got, err = call(t.Context(), responding(t, body))
+			double.Equal(t, list+": error without a handler", skipped[0].Error(), fmt.Sprint(err))
+			double.Equal(t, list+": list without a handler", true, reflect.ValueOf(got).IsNil())
 		}
 	}
 }
@@ -52,13 +50,11 @@ func TestListLeavesOutAnUnreadableEntryOnlyWithAHandler(t *testing.T) {
 func TestListIsEmptyIfTheResponseIsNullOrHasNoContent(t *testing.T) {
 	for list := range lists {
 		for _, empty := range []httpmock.Responder{httpmock.NewStringResponder(200, " null\n"), httpmock.NewStringResponder(204, ""), httpmock.NewStringResponder(200, "[]")} {
-			if got, err := operations()[list].Call(t.Context(), double.Client(t, empty)); reflect.ValueOf(got).Len() != 0 || err != nil {
-				t.Errorf("%s: %v, %v", list, got, err)
-			}
+			got := double.Must(operations()[list].Call(t.Context(), double.Client(t, empty)))
+			double.Equal(t, list, 0, reflect.ValueOf(got).Len())
 		}
-		if _, err := operations()[list].Call(t.Context(), double.Client(t, httpmock.NewStringResponder(404, "[]"))); !errors.Is(err, horseracing.ErrNotFound) {
-			t.Errorf("%s: %v", list, err)
-		}
+		_, err := operations()[list].Call(t.Context(), double.Client(t, httpmock.NewStringResponder(404, "[]")))
+		double.Error(t, list, horseracing.ErrNotFound, "", err)
 	}
 }
 
