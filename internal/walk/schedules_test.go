@@ -35,15 +35,7 @@ func TestEveryScheduleOfEverySmallWorld(t *testing.T) {
 			total := &schedules{}
 			for _, counts := range smallWorlds(entries, instants) {
 				for _, size := range []int{2, 3} {
-					w := &world{pageSize: size}
-					at, id := int64(2000), uint64(0)
-					for i, n := range counts {
-						for range n {
-							w.add(at, id)
-							id++
-						}
-						at -= apart[min(i, len(apart)-1)]
-					}
+					w := onInstants(size, apart, counts...)
 					for _, most := range []int{size, 10} {
 						if most > size && len(counts) == 1 && counts[0] >= size {
 							continue // nothing shows that the page is full
@@ -55,11 +47,7 @@ func TestEveryScheduleOfEverySmallWorld(t *testing.T) {
 				}
 			}
 			t.Logf("%d states", total.states)
-			for event, happened := range total.with {
-				if !happened {
-					t.Errorf("no schedule has event %d", event)
-				}
-			}
+			equal(t, "events that schedules have", [events]bool{true, true, true}, total.with)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -59,9 +60,7 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 		want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return w.keep != nil && !w.keep(id) })
 		slices.Sort(want)
 		slices.Sort(got)
-		if !slices.Equal(want, got) {
-			t.Fatalf("by time: %v; entries %v, want %v", isByTime, got, want)
-		}
+		equal(t, fmt.Sprintf("by time: %v; entries", isByTime), want, got)
 	})
 }
 
@@ -86,54 +85,32 @@ func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 
 // A page of as many rows as a page can have is full, also if it shows an entry twice.
 func TestAPageWithDuplicatesOnOneInstantIsATie(t *testing.T) {
-	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 1, 10)
-	var page []Entry[uint64]
-	for i := range uint64(10) {
-		page = append(page, numbered(2000, i/2))
+	walk, page := NewTime[uint64](0, &Position{At: Latest}, Position{}, 1, 10), onInstants(10, []int64{1}, 5).entries
+	learn(walk, append(page, page...))
+	for range page {
+		walk.Take()
 	}
-	r, _ := walk.Next()
-	walk.Learn(r, page, nil)
-	n := 0
-	e, ok := walk.Take()
-	for ; ok && e.Ties == 0; e, ok = walk.Take() {
-		n++
-	}
-	if n != 5 || e.Ties != 5 {
-		t.Errorf("%d entries, then %+v", n, e)
-	}
+	e, _ := walk.Take()
+	equal(t, "ties after the five entries", 5, e.Ties)
 }
 
 // Once a tie was taken its entries are known, also to a walk that continues after it.
 func TestAnEmptyListAfterATieIsNotTheEnd(t *testing.T) {
-	w := &world{pageSize: 10}
-	for id := range uint64(10) {
-		w.add(2000, 100+id)
-	}
-	w.add(1000, 1)
-	position := &Position{At: Latest}
+	w, position := onInstants(10, []int64{1000}, 10, 1), &Position{At: Latest}
 	c := crawlOf(w, position, 1)
 	for e, ok := c.take(); ok && e.Ties == 0; e, ok = c.take() {
 	}
 	c = crawlOf(w, position, 1)
 	c.fetch = func(Request) ([]Entry[uint64], error) { return nil, nil }
-	if e, ok := c.take(); !errors.Is(e.Err, ErrEmptied) {
-		t.Errorf("while lists are empty: %+v, %v", e, ok)
-	}
-	c = crawlOf(w, position, 1)
-	if e, ok := c.take(); !ok || e.Value != 1 {
-		t.Errorf("after that: %+v, %v", e, ok)
-	}
+	e, _ := c.take()
+	equal(t, "the error while lists are empty", ErrEmptied, e.Err)
+	e, _ = crawlOf(w, position, 1).take()
+	equal(t, "the entry after that", w.entries[10], e)
 }
 
 // The page of a service that includes the bound may be full of entries that were read.
 func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
-	w := &world{pageSize: 10}
-	for id := range uint64(9) {
-		w.add(3000, 100+id)
-	}
-	for id := range uint64(5) {
-		w.add(2999, 200+id)
-	}
+	w := onInstants(10, []int64{1}, 9, 5)
 	c := crawlOf(w, nil, 1)
 	c.fetch = func(r Request) ([]Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
 	if got, ties, _ := c.drain(); len(got) != 14 && ties == 0 {
@@ -141,34 +118,33 @@ func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
 	}
 }
 
-// A page that shows older entries takes back that the one before showed none.
-func TestAnEmptyPageBelowOneThatShowsOlderEntriesIsRequestedAgain(t *testing.T) {
-	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 1, 3)
-	for i, page := range [][]Entry[uint64]{{numbered(10, 1), numbered(9, 2)}, {numbered(9, 2)}, {numbered(7, 3), numbered(6, 4)}, nil} {
-		r, ok := walk.Next()
-		if !ok {
-			t.Fatalf("there is no request %d", i+1)
+// A page that shows older entries takes back that the one before showed none, and that one was empty.
+// If the caller knows an older entry, also a page is not the end that is empty after one with room.
+func TestAnEmptyPageThatMayNotBeTheEndIsRequestedAgain(t *testing.T) {
+	ten, nine, seven := numbered(10, 1), numbered(9, 2), numbered(7, 3)
+	for _, test := range []struct {
+		known Position
+		pages [][]Entry[uint64]
+		want  int64
+	}{
+		{Position{}, [][]Entry[uint64]{nil, {ten, nine}, {nine}, {seven}, nil}, 8},
+		{Position{At: 5, Seen: []string{"4"}}, [][]Entry[uint64]{{ten, nine}, {nine}, nil}, 10},
+	} {
+		walk := NewTime[uint64](0, &Position{At: Latest}, test.known, 1, 3)
+		learn(walk, test.pages...)
+		for _, ok := walk.Take(); ok; _, ok = walk.Take() {
 		}
-		walk.Learn(r, page, nil)
-	}
-	for range 4 {
-		walk.Take()
-	}
-	if r, ok := walk.Next(); !ok || !r.Pause || r.From != 7 {
-		t.Errorf("the next request is %+v, %v", r, ok)
+		r, _ := walk.Next()
+		equal(t, "the next request", Request{test.want, true}, r)
 	}
 }
 
 // An empty page above an entry that the caller knows is wrong, if it comes twice.
 func TestAnEmptyPageAboveAKnownEntryIsAnError(t *testing.T) {
 	walk := NewTime[uint64](0, &Position{At: 1000}, Position{At: 500, Seen: []string{"1"}}, 1, 10)
-	for _, page := range [][]Entry[uint64]{nil, {numbered(500, 1)}, nil} {
-		r, _ := walk.Next()
-		walk.Learn(r, page, nil)
-	}
-	if e, ok := walk.Take(); !ok || !errors.Is(e.Err, ErrEmptied) {
-		t.Errorf("the walk continues with %+v, %v", e, ok)
-	}
+	learn(walk, nil, []Entry[uint64]{numbered(500, 1)}, nil)
+	e, _ := walk.Take()
+	equal(t, "the error", ErrEmptied, e.Err)
 }
 
 // While every list is empty, from any request on and for any number of them, a walk fails
@@ -204,9 +180,7 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 						n += len(got)
 						isDone = !errors.Is(err, ErrEmptied)
 					}
-					if n != 195 {
-						t.Errorf("%s, %d slots, %d lists are empty from the %d. on: %d entries", name, slots, times, first+1, n)
-					}
+					equal(t, fmt.Sprintf("%s, %d slots, %d lists are empty from the %d. on: entries", name, slots, times, first+1), 195, n)
 				}
 			}
 		}
@@ -245,9 +219,7 @@ func TestSmallPagesLoseNothingInSilence(t *testing.T) {
 					ofTies = (60 + ties - 5) / ties
 					wanted = 60/ties*5 + min(60%ties, 5)
 				}
-				if n != wanted || reported != ofTies {
-					t.Errorf("%d on an instant, inclusive %d, %d slots: %d entries of %d, %d ties of %d", ties, inclusive, slots, n, wanted, reported, ofTies)
-				}
+				equal(t, fmt.Sprintf("%d on an instant, inclusive %d, %d slots: entries and ties", ties, inclusive, slots), []int{wanted, ofTies}, []int{n, reported})
 			}
 		}
 	}

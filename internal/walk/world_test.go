@@ -4,8 +4,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"strconv"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -32,6 +35,35 @@ func (w *world) add(start int64, id uint64) {
 	w.entries = append(w.entries, numbered(start, id))
 }
 
+// onInstants is a listing with so many entries on each instant. The instants are so far apart, and all
+// further ones as far as the last that is given.
+func onInstants(pageSize int, apart []int64, counts ...int) *world {
+	w, at := &world{pageSize: pageSize}, int64(2000)
+	for i, n := range counts {
+		for range n {
+			w.add(at, uint64(len(w.entries)))
+		}
+		at -= apart[min(i, len(apart)-1)]
+	}
+	return w
+}
+
+// equal fails unless two values are equal, of which an empty slice may be nil.
+func equal[V any](t rapid.TB, what string, want, got V) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// learn passes pages to a walk as the outcomes of its requests.
+func learn(walk *Time[uint64], pages ...[]Entry[uint64]) {
+	for _, page := range pages {
+		r, _ := walk.Next()
+		walk.Learn(r, page, nil)
+	}
+}
+
 // numbered is a readable entry. Its value is its id.
 func numbered(start int64, id uint64) Entry[uint64] {
 	return Entry[uint64]{Value: id, Start: start, ID: strconv.FormatUint(id, 10)}
@@ -51,11 +83,7 @@ func (w *world) page(first int) []Entry[uint64] {
 }
 
 func (w *world) before(at int64) []Entry[uint64] {
-	first := slices.IndexFunc(w.entries, func(e Entry[uint64]) bool { return e.Start < at })
-	if first < 0 {
-		first = len(w.entries)
-	}
-	return w.page(first)
+	return w.page(sort.Search(len(w.entries), func(i int) bool { return w.entries[i].Start < at }))
 }
 
 func (w *world) from(offset int64) []Entry[uint64] { return w.page(int(min(offset, 1<<30))) }
