@@ -71,6 +71,11 @@ func responseTime(header http.Header, requested time.Time) time.Time {
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
 		made = date
 	}
+	return made.Add(-ageOf(header))
+}
+
+// ageOf returns for how long a cache has kept a response, zero if it comes from the service itself.
+func ageOf(header http.Header) time.Duration {
 	age, _ := strconv.ParseInt(header.Get("Age"), 10, 32) // zero if unreadable, the largest one if too large
-	return made.Add(-time.Duration(max(age, 0)) * time.Second)
+	return time.Duration(max(age, 0)) * time.Second
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/registration"
@@ -78,9 +79,9 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 		case e.err != nil && (is || mayBe): // what was read of it shows horses, and not that one is absent
 			unread = cmp.Or(unread, failedReading(e.err.ofResponse(l.info.ID)))
 		case is && e.value.Has(0): // it may be the horse
-			unread = cmp.Or(unread, e.value.mayList(made, l.String()))
+			unread = cmp.Or(unread, e.value.mayList(made, l.response))
 		case is:
-			unlisted = cmp.Or(unlisted, e.value.mayList(made, l.String()))
+			unlisted = cmp.Or(unlisted, e.value.mayList(made, l.response))
 		case mayBe:
 			unread = cmp.Or(unread, &UndecidedError{Err: l.notRequested("a race without an id")})
 		}
@@ -96,13 +97,12 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 
 // mayList returns why a horse that the race did not list at a time may still be registered,
 // or nil if it is not. Some horses may be listed only an hour after the race has closed.
-func (r *Race) mayList(at time.Time, operation string) *UndecidedError {
+func (r *Race) mayList(at time.Time, resp *response) *UndecidedError {
 	undecided := func(until time.Time, why string) *UndecidedError {
-		var err error = &registration.NotListedError{Text: operation + ": " + why}
 		if r.Has(0) {
-			err = fmt.Errorf("%s: the race lists a horse without its number, and %s", operation, why)
+			return &UndecidedError{until, fmt.Errorf("%s: the race lists a horse without its number, and %s", resp, why)}
 		}
-		return &UndecidedError{until, err}
+		return &UndecidedError{until, notListed(fmt.Errorf("%s: %s", resp, why), resp.header)}
 	}
 	finishers, err := r.Finishers()
 	listsOthers := len(r.Participants) > 0 && !r.Has(0)
@@ -126,11 +126,23 @@ func (r *Race) mayList(at time.Time, operation string) *UndecidedError {
 	return undecided(time.Time{}, "the race lists nobody, two hours after its deadline and its start")
 }
 
+// notListed returns the cause of an UndecidedError for a response that shows that the race does not
+// list the horse. One from a cache may be older than the registration.
+func notListed(err error, header http.Header) error {
+	if ageOf(header) > 0 {
+		return err
+	}
+	return &registration.NotListedError{Err: err}
+}
+
 // failedReading returns the error of a reading that failed. Another one can decide, unless
 // the service refuses to show the race.
 func failedReading(err error) *UndecidedError {
 	api, isAPI := errors.AsType[*APIError](err)
-	if isAPI && !transport.IsTransient(api.StatusCode) && !errors.Is(err, ErrRateLimited) || errors.Is(err, ErrInvalidArgument) {
+	switch {
+	case isAPI && errors.Is(err, ErrNotFound) && !errors.Is(err, ErrHTML):
+		return &UndecidedError{Err: notListed(err, api.Header)}
+	case isAPI && !transport.IsTransient(api.StatusCode) && !errors.Is(err, ErrRateLimited), errors.Is(err, ErrInvalidArgument):
 		return &UndecidedError{Err: err}
 	}
 	return &UndecidedError{time.Now().Add(cmp.Or(retryAfterOf(err), time.Minute)), err}

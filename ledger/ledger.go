@@ -213,7 +213,8 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // a proxy has sent the request twice. So Register then reads the race once, with
 // [horseracing.RacesService.Registered]. If the race lists the horse, the entry is Entered and the
 // error is nil. If the race was read and does not list the horse so far, or if there is no such
-// race, the entry is Refused. If the race cannot be read, it is Unknown.
+// race, the entry is Refused. If the race cannot be read, or if its response is from a cache (with an
+// Age above zero) and does not list the horse, the entry is Unknown.
 //
 // If ctx ends while an attempt is being made, Register still waits for the response, though no
 // longer than an attempt may take, and records the outcome that it shows. Without a response
@@ -302,7 +303,7 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 	switch {
 	case isIn:
 		return Entered, err
-	case undecided != nil && !isUnlisted && !errors.Is(undecided, horseracing.ErrNotFound):
+	case undecided != nil && !isUnlisted:
 		return Unknown, fmt.Errorf("%w: %w; call Ledger.Settle before registering again", horseracing.ErrOutcomeUnknown, err)
 	}
 	return Refused, err

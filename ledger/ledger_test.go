@@ -141,6 +141,9 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 	reading := func(status int, body string) faults {
 		return faults{{Method: http.MethodGet, Path: "/api/v1/races/1", Status: status, Body: body}}
 	}
+	cached := func(status int) faults { // by a cache that ignores no-cache
+		return faults{{Method: http.MethodGet, Path: "/api/v1/races/1", Status: status, Header: http.Header{"Age": {"30"}}}}
+	}
 	const others = `"registration_deadline":4102444800000,"start_time":4102444800000,"entry_fee":10,"participants":[{"number":9999}]}`
 	limited := faults{{Path: registerPath, Status: 429}}
 	follows := map[ledger.State]struct{ err, second error }{
@@ -163,6 +166,10 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 		"403 needs no reading":         {true, nil, refusal(403), ledger.Refused},
 		"it is not listed":             {false, nil, refusal(409), ledger.Refused},
 		"there is no race":             {false, reading(404, ""), refusal(400), ledger.Refused},
+		"a proxy has no such page":     {false, reading(404, "<html>"), refusal(409), ledger.Unknown},
+		"a cache lists it":             {true, cached(0), refusal(409), ledger.Entered},
+		"a cache does not list it":     {false, cached(0), refusal(409), ledger.Unknown},
+		"a cache has no race":          {false, cached(404), refusal(409), ledger.Unknown},
 		"the race cannot be read":      {false, reading(400, ""), refusal(409), ledger.Unknown},
 		"after a 429 it is not listed": {false, limited, refusal(409), ledger.Refused},
 		"after a 429 it is listed":     {true, limited, refusal(409), ledger.Entered},
