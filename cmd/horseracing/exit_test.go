@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
 // What was sent before the time was over is awaited, and may be paid or refused.
@@ -30,28 +29,8 @@ func TestTheOutcomeOfARegistrationCountsAfterTheTimeout(t *testing.T) {
 	}
 }
 
-// A 403 with a Retry-After is about the pace, and a page is of a firewall: neither is about
-// the key.
 func TestA403IsNotAlwaysAboutTheKey(t *testing.T) {
 	t.Parallel()
-	type fault = horseracingtest.Fault
-	for _, test := range []struct {
-		fault  fault
-		code   string
-		status int
-	}{
-		{fault{}, "unauthorized", 4},
-		{fault{Header: http.Header{"Retry-After": {"60"}}}, "unavailable", 5},
-		{fault{Header: http.Header{"Content-Type": {"text/html"}}, Body: "<!doctype html><html></html>"}, "unavailable", 5},
-	} {
-		fake, args, _ := newRegistration(t)
-		onlyOpen, onlyPosts := test.fault, test.fault
-		onlyOpen.Path, onlyOpen.Status, onlyOpen.Times = "/api/v1/races/open", 403, -1
-		onlyPosts.Method, onlyPosts.Status, onlyPosts.Times = "POST", 403, -1
-		fake.Inject(onlyOpen, onlyPosts)
-		expect(t, environment(fake), result{status: test.status, stderr: `"code":"` + test.code}, "open", "--json")
-		if got := run(t, environment(fake), args...); got.status != 6 || len(fake.Registrations()) > 0 {
-			t.Errorf("a registration, %v: %+v", test.fault.Header, got)
-		}
-	}
+	fake, _, _ := newRegistration(t)
+	transcript(t, fake, "forbidden", nil)
 }

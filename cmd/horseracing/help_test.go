@@ -54,22 +54,5 @@ func TestEveryExampleOfADemoWorks(t *testing.T) {
 
 func TestCompletionOffersWhatThereIs(t *testing.T) {
 	t.Parallel()
-	const noFiles = ":4\n"
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"race", ""}, noFiles},
-		{[]string{"horse", "1", ""}, noFiles},
-		{[]string{"register", "--race", ""}, noFiles},
-		{[]string{"ledger", "f", "--decide", ""}, "entered\nabsent\n" + noFiles},
-		{[]string{"ledger", ""}, ":0\n"},
-		{[]string{"results", "-o", ""}, ":0\n"},
-		{[]string{"help", "sta"}, "status\tThe exit statuses\n" + noFiles},
-		{[]string{"watch", "--int"}, "--interval\tthe TIME between polls, at least 1s\n" + noFiles},
-	} {
-		if got := run(t, nil, append([]string{"__complete"}, test.args...)...).stdout; got != test.want {
-			t.Errorf("%q: %q, want %q", test.args, got, test.want)
-		}
-	}
+	transcript(t, newFake(t), "completion", nil)
 }

@@ -33,54 +33,8 @@ func newRegistration(t *testing.T) (fake *horseracingtest.Server, args []string,
 
 func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 	t.Parallel()
-	fake, command, file := newRegistration(t)
-	closed, joined, high := openRace(fake, 10), openRace(fake, 11), openRace(fake, 12)
-	closed.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Minute))
-	joined.Participants, high.MinLevel = []horseracing.RaceParticipant{{Number: fake.Horses(0)[0]}}, 99
-	fake.AddRaces(closed, joined, high, openRace(fake, 13), openRace(fake, 14))
-	const owned = "/api/v1/horses/user" // whose body a proxy refuses, or drops
-	const zeros = "00000000000000000"
-	const plan = `{"dry_run":true,"horse":1,"race":7,"fee":25` + zeros
-	type fault = horseracingtest.Fault
-	opened := false
-	for _, test := range []struct {
-		args  string
-		fault fault
-		want  result
-		paid  int // registrations so far
-	}{
-		{args: "--race 7", want: result{stdout: plan + "}"}},
-		{args: "--race 7 --budget 5 --daily 4", want: result{stdout: plan + `,"left":25` + zeros + `,"left_today":15` + zeros}},
-		{args: "--race 7 --max-fee 2", want: result{stderr: file + ": horse 1 in race 7: fee not allowed: 2.5 tokens are above the limit of 2 tokens\n", status: 6}},
-		{args: "--race 99 --yes", want: result{stderr: "not found", status: 3}},
-		{args: "--race 7 --horse 4000 --yes", want: result{stderr: "not one of the 6 horses", status: 6}},
-		{args: "--race 10 --yes", want: result{stderr: "registration closed", status: 6}},
-		{args: "--race 11 --yes", want: result{stderr: "horse 1 is already in it", status: 6}},
-		{args: "--race 12 --yes", want: result{stderr: "level", status: 6}},
-		{args: "--race 7 --budget 2 --yes", want: result{stderr: "budget", status: 6}},
-		{args: "--race 7 --budget 5 --yes", want: result{stdout: `"state":"entered"`}, paid: 1},
-		{args: "--race 7 --budget 5 --yes", want: result{stdout: "nothing was sent"}, paid: 1},
-		{args: "--race 7", want: result{stderr: "nothing to do"}, paid: 1},
-		{args: "--race 8 --budget 5 --yes", fault: fault{Method: "POST", ResetAfter: true}, want: result{stdout: "settled"}, paid: 2},
-		{args: "--race 9 --budget 5", want: result{stderr: "7.5 tokens are above the limit of 5 tokens", status: 6}, paid: 2},
-		{args: "--race 9 --yes", fault: fault{Method: "POST", Status: 400}, want: result{`"refused"`, "status 400", 6}, paid: 2},
-		{args: "--race 13 --yes", fault: fault{Path: owned, Status: 400}, want: result{stdout: `"state":"entered"`}, paid: 3},
-		{args: "--race 14 --yes", fault: fault{Path: owned, Status: 200, Body: "[]"}, want: result{stdout: `"state":"entered"`}, paid: 4},
-		{args: "--race 0 --yes", want: result{stderr: "what is missing: --race NUMBER (see", status: 2}, paid: 4},
-	} {
-		opened = opened || strings.Contains(test.args, "--yes")
-		if test.fault.Status != 0 || test.fault.ResetAfter {
-			fake.Inject(test.fault)
-		}
-		nowhere := append(environment(fake), "TMPDIR=/nowhere")
-		expect(t, nowhere, test.want, append(command[:5:5], strings.Fields(test.args)...)...)
-		if paid := len(fake.Registrations()); paid != test.paid {
-			t.Errorf("%s: %d registrations, want %d", test.args, paid, test.paid)
-		}
-		if files, _ := os.ReadDir(filepath.Dir(file)); !opened && len(files) > 0 {
-			t.Errorf("%s: a dry run created %v", test.args, files)
-		}
-	}
+	fake, _, _ := newRegistration(t)
+	transcript(t, fake, "register", nil)
 }
 
 // Signals arrive while a request is on its way. One that registers is awaited, and its
@@ -215,12 +169,12 @@ func TestAClosedPipeHidesNoRefusal(t *testing.T) {
 	closed := writer(func([]byte) error {
 		return &fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.EPIPE}
 	})
-	for answer, want := range map[int]int{http.StatusForbidden: 6, http.StatusInternalServerError: 7} {
+	for response, want := range map[int]int{http.StatusForbidden: 6, http.StatusInternalServerError: 7} {
 		fake, args, _ := newRegistration(t)
-		fake.Inject(horseracingtest.Fault{Method: http.MethodPost, Status: answer})
+		fake.Inject(horseracingtest.Fault{Method: http.MethodPost, Status: response})
 		p := &program{stdout: closed, stderr: io.Discard}
 		if got := runHere(t, t.Context(), fake, p, args...); got != want {
-			t.Errorf("status %d of the service: the exit status is %d, want %d", answer, got, want)
+			t.Errorf("status %d of the service: the exit status is %d, want %d", response, got, want)
 		}
 	}
 }
