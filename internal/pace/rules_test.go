@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -36,16 +37,32 @@ func (l *learner) exchange(from, to time.Time, n int, outcome Outcome) {
 
 // newLearner returns a learner that is limited to a rate, and a second later refused there.
 func newLearner(rate float64) *learner {
-	l := &learner{random: func() float64 { return 0.5 }}
+	l := newFree()
 	l.limit = &curve{epoch: simStart, base: rate, k: 1}
 	l.last = simStart
 	return l
 }
 
+// newFree returns a learner without a limit.
+func newFree() *learner { return &learner{random: func() float64 { return 0.5 }} }
+
 func wantRate(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got/want-1) > 0.01 {
-		t.Errorf("%s: %.2f a second, want %.2f", what, got, want)
+	within(t, what+": a second", 0.99*want, got, 1.01*want)
+}
+
+// within fails unless a value is from least to most.
+func within[V cmp.Ordered](t rapid.TB, what string, least, got, most V) {
+	t.Helper()
+	if got < least || got > most {
+		t.Errorf("%s: %v, want %v to %v", what, got, least, most)
+	}
+}
+
+func equal[V comparable](t rapid.TB, what string, want, got V) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
 
@@ -75,9 +92,8 @@ func TestRule2OneProbeAtATime(t *testing.T) {
 			}
 			now = at
 			probe := e.sendNow(now, "GET /", Walk)
-			if _, again := e.Next(now); again.Sub(now) != 5*time.Second {
-				t.Fatalf("a probe in flight stops the others for %v", again.Sub(now))
-			}
+			_, again := e.Next(now)
+			equal(t, "a probe in flight stops the others for", 5*time.Second, again.Sub(now))
 			e.Report(now, probe, Refused, Hold{})
 		}
 	}
@@ -95,19 +111,15 @@ func TestRule3TheFirstRateIsWhatWasAccepted(t *testing.T) {
 		{28, 1, 9 * time.Second, 2.9}, {27, 1, 9 * time.Second, math.Inf(1)},
 		{9, 20, 99 * time.Second, 0.2},
 	} {
-		l := &learner{random: func() float64 { return 0.5 }}
-		refused := simStart.Add(time.Second)
+		l, refused := newFree(), simStart.Add(time.Second)
 		accepted := refused.Add(test.paused)
 		l.exchange(simStart, refused, test.accepted, Accepted)
 		l.exchange(refused, refused.Add(time.Second), test.refused, Refused)
 		l.exchange(accepted, accepted, 1, Accepted)
-		if got := l.perSecond(accepted); got != test.want {
-			t.Errorf("%+v: %.2f a second", test, got)
-		}
+		equal(t, fmt.Sprintf("%+v: a second", test), test.want, l.perSecond(accepted))
 	}
 }
 
-// TestRule3TheFirstRateDoubles in the time of thirty requests, until a refusal cuts it twice.
 // Slow polls of a route before a crawl do not count for the crawl's first rate.
 func TestRule3TheFirstRateIsThatOfTheLastSeconds(t *testing.T) {
 	for _, interval := range []time.Duration{time.Second, 4 * time.Second} {
@@ -117,14 +129,13 @@ func TestRule3TheFirstRateIsThatOfTheLastSeconds(t *testing.T) {
 		polled := c.accepted["page"]
 		c.walk("page", 4)
 		c.run(simStart.Add(time.Hour + time.Minute))
-		if got := c.accepted["page"] - polled; got < 2400 {
-			t.Errorf("polls each %v: %d requests in the first minute of the crawl, of 3,000", interval, got)
-		}
+		within(t, fmt.Sprintf("polls each %v: requests in the first minute of the crawl", interval), 2400, c.accepted["page"]-polled, math.MaxInt)
 	}
 }
 
+// TestRule3TheFirstRateDoubles in the time of thirty requests, until a refusal cuts it twice.
 func TestRule3TheFirstRateDoubles(t *testing.T) {
-	l := &learner{random: func() float64 { return 0.5 }}
+	l := newFree()
 	l.accepted, l.began = 60, simStart.Add(-10*time.Second)
 	l.start(simStart)
 	for i := range 3 {
@@ -157,9 +168,8 @@ func TestRule4ACutIsToBetaOrToWhatWasAccepted(t *testing.T) {
 			probe := refused.Add(test.paused)
 			l.exchange(probe, probe, 1, Accepted)
 			wantRate(t, fmt.Sprintf("cut %d after %d requests and %v", i, test.accepted, test.paused), l.perSecond(probe), test.want)
-			if l.report(probe, refused, Refused, false); l.backoff != nil {
-				t.Error("a late refusal begins a backoff")
-			}
+			l.report(probe, refused, Refused, false)
+			equal(t, "the backoff that a late refusal begins", nil, l.backoff)
 			if test.accepted < sample || test.paused > outage {
 				break
 			}
@@ -177,9 +187,7 @@ func TestRule5TheRateIsBackAfterK(t *testing.T) {
 		wantRate(t, "after half of K", l.perSecond(simStart.Add(k/2)), rate*(1-(1-beta)/8))
 		wantRate(t, "after K", l.perSecond(simStart.Add(k)), rate)
 		wantRate(t, "after twice K", l.perSecond(simStart.Add(2*k)), rate*(2-beta))
-		if got := l.perSecond(simStart.Add(10 * k)); !math.IsInf(got, 1) {
-			t.Errorf("after ten times K the limit is not forgotten: %v a second", got)
-		}
+		equal(t, "after ten times K: a second", math.Inf(1), l.perSecond(simStart.Add(10*k)))
 	}
 	least := newLearner(0.1)
 	least.cut(simStart, 0.1)
@@ -193,25 +201,16 @@ func TestRule6ACrawlIsBackAfterAnOutage(t *testing.T) {
 	skipIfShort(t)
 	test := func(t *testing.T, l limit, perSecond float64, unavailable bool, retryAfter, from, length time.Duration) {
 		began, end := simStart.Add(from), simStart.Add(from+length)
-		c := newWorld(1).crawl(&service{unavailable: unavailable, retryAfter: exact, limit: func(now time.Time) (bool, time.Duration) {
-			if now.Before(began) || !now.Before(end) {
-				ok, _ := l(now)
-				return ok, 0
-			}
-			return false, retryAfter
-		}}, 1)
+		refusal := func(time.Time) (bool, time.Duration) { return false, retryAfter }
+		c := newWorld(1).crawl(&service{unavailable: unavailable, retryAfter: exact, limit: during(began, end, refusal, l)}, 1)
 		c.run(began)
 		back := end
 		if retryAfter > 0 { // at the end of the last Retry-After
 			back = began.Add((length + retryAfter - 1).Truncate(retryAfter))
 		}
-		if c.serves(back.Add(time.Minute).Sub(began)) <= 2 {
-			t.Error("no page within a minute")
-		}
+		within(t, "pages within a minute", 3, c.serves(back.Add(time.Minute).Sub(began)), math.MaxInt)
 		c.run(back.Add(5 * time.Minute))
-		if got := float64(c.serves(30*time.Second)) / 30; got < 0.85*perSecond {
-			t.Errorf("%.1f a second five minutes later, want %v", got, perSecond)
-		}
+		within(t, "a second, five minutes later", 0.85*perSecond, float64(c.serves(30*time.Second))/30, math.Inf(1))
 	}
 	for i, retryAfter := range []time.Duration{0, 0, time.Minute, time.Second, time.Hour} {
 		unavailable := i == 1 || i == 3
@@ -231,19 +230,11 @@ func TestRule6ACrawlIsBackAfterAnOutage(t *testing.T) {
 func TestRule6AnOutageThatLetsFewPassIsOver(t *testing.T) {
 	for _, unavailable := range []bool{false, true} {
 		began, end := simStart.Add(30*time.Second), simStart.Add(150*time.Minute)
-		most := atRandom(0.9, 1, none)
-		c := newWorld(1).newCaller(&service{unavailable: unavailable, limit: func(now time.Time) (bool, time.Duration) {
-			if now.Before(began) || !now.Before(end) {
-				return true, 0
-			}
-			return most(now)
-		}})
+		c := newWorld(1).newCaller(&service{unavailable: unavailable, limit: during(began, end, atRandom(0.9, 1, none), none)})
 		c.walk("page", 1)
 		c.run(end.Add(time.Minute))
 		for range 60 {
-			if got := c.serves(time.Minute); got < 6 {
-				t.Errorf("503 %v: %d pages in a minute, %v after the outage", unavailable, got, c.now.Sub(end))
-			}
+			within(t, fmt.Sprintf("503 %v: pages in a minute after the outage", unavailable), 6, c.serves(time.Minute), math.MaxInt)
 		}
 	}
 }
@@ -265,17 +256,13 @@ func TestRule7A503IsAFailureUntilAQuarterMetOne(t *testing.T) {
 			l.send(simStart)
 			l.report(simStart, simStart, test.outcome, test.mustWait)
 		}
-		if got := l.backoff != nil; got != test.want {
-			t.Errorf("%+v: %v", test, got)
-		}
+		equal(t, fmt.Sprintf("%+v: a backoff", test), test.want, l.backoff != nil)
 	}
 	c := newWorld(1).newCaller(&service{limit: atRandom(0.3, 1, none), unavailable: true})
 	c.every(time.Second, Read, "races")
 	c.walk("races", 1)
 	c.run(simStart.Add(time.Hour))
-	if c.served < 2000 {
-		t.Errorf("%d calls and pages in an hour of which three in ten are refused", c.served)
-	}
+	within(t, "calls and pages in an hour of which three in ten are refused", 2000, c.served, math.MaxInt)
 }
 
 // TestRule8ABadRouteCostsNoReadOfAnother: beside a route that is always refused, or in all but a
@@ -284,16 +271,13 @@ func TestRule7A503IsAFailureUntilAQuarterMetOne(t *testing.T) {
 func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
 	skipIfShort(t)
 	const length = 2 * time.Hour
-	after := func(d time.Duration) func(time.Duration) time.Duration {
-		return func(time.Duration) time.Duration { return d }
-	}
 	for name, bad := range map[string]service{
 		"refused":                               {limit: never},
-		"Retry-After 1":                         {limit: never, retryAfter: after(time.Second)},
-		"Retry-After 60":                        {limit: never, retryAfter: after(time.Minute)},
-		"Retry-After 3600":                      {limit: never, retryAfter: after(time.Hour)},
+		"Retry-After 1":                         {limit: never, retryAfter: always(time.Second)},
+		"Retry-After 60":                        {limit: never, retryAfter: always(time.Minute)},
+		"Retry-After 3600":                      {limit: never, retryAfter: always(time.Hour)},
 		"one in ten seconds":                    {limit: newBucket(0.1, 1)},
-		"one in ten seconds, Retry-After 1":     {limit: newBucket(0.1, 1), retryAfter: after(time.Second)},
+		"one in ten seconds, Retry-After 1":     {limit: newBucket(0.1, 1), retryAfter: always(time.Second)},
 		"one in ten seconds, right Retry-After": {limit: newBucket(0.1, 1), retryAfter: roundedUp},
 		"a hundred an hour":                     {limit: newWindow(100, time.Hour, false)},
 	} {
@@ -309,12 +293,9 @@ func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
 					c.every(pause, Read, "bad")
 					c.walk("bad", workers)
 					c.run(simStart.Add(length))
-					if want := int(float64(2*length/interval) * 0.95); c.accepted["good"] < want {
-						t.Errorf("%d reads, want %d", c.accepted["good"], want)
-					}
-					if c.accepted["register"] < int(length.Minutes())-1 || *latest > 5*time.Second {
-						t.Errorf("%d registrations in two hours, the latest sent after %v", c.accepted["register"], *latest)
-					}
+					within(t, "reads", int(float64(2*length/interval)*0.95), c.accepted["good"], math.MaxInt)
+					within(t, "registrations", int(length.Minutes())-1, c.accepted["register"], math.MaxInt)
+					within(t, "time until the latest was sent", 0, *latest, 5*time.Second)
 				})
 			}
 		}
@@ -334,25 +315,22 @@ func TestRule8ARouteThatIsAcceptedNinetyTimesInARow(t *testing.T) {
 			p.Report(simStart, p.sendNow(simStart, "good", Read), Accepted, Hold{})
 		}
 		now := simStart.Add(test.since)
-		if p.Report(now, p.sendNow(now, "bad", Read), Refused, Hold{}); (p.common.backoff != nil) != test.want {
-			t.Errorf("%+v", test)
-		}
+		p.Report(now, p.sendNow(now, "bad", Read), Refused, Hold{})
+		equal(t, fmt.Sprintf("%+v", test), test.want, p.common.backoff != nil)
 	}
 }
 
-// TestRule8RoutesShareALimit: routes behind a common limit use 84 % of it together, 5 % at most
-// are refused, and nobody waits long for a crawl: each of twenty registrations is sent
-// within two seconds.
 // The error of a call that waits too long names the rate of the route, if that is the limit.
 func TestRule8ALimitOfOneRouteIsNamedWithItsRate(t *testing.T) {
 	p := NewRoutes(func() float64 { return 0.5 })
 	w := join(simStart, p, "slow", Read)
 	w.route.limit = &curve{epoch: simStart, base: 120 / beta, k: 1e6}
-	if got, want := p.expired(simStart, w).Error(), "not sent, because 1 requests wait, of which the service accepts 120 a second"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	equal(t, "the error", "not sent, because 1 requests wait, of which the service accepts 120 a second", p.expired(simStart, w).Error())
 }
 
+// TestRule8RoutesShareALimit: routes behind a common limit use 84 % of it together, 5 % at most
+// are refused, and nobody waits long for a crawl: each of twenty registrations is sent
+// within two seconds.
 func TestRule8RoutesShareALimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit      limit
@@ -374,10 +352,9 @@ func TestRule8RoutesShareALimit(t *testing.T) {
 			c.run(simStart.Add(time.Minute))
 			c.served, c.refused, *latest = 0, 0, 0
 			c.run(simStart.Add(21 * time.Minute))
-			share := float64(c.served) / (test.perSecond * 1200)
-			if share < 0.84 || c.refusedShare() > 0.05 || *latest > 2*time.Second {
-				t.Errorf("%.1f %% of the limit, %.1f %% refused; the latest registration was sent after %v", 100*share, 100*c.refusedShare(), *latest)
-			}
+			within(t, "the used share of the limit", 0.84, float64(c.served)/(test.perSecond*1200), math.Inf(1))
+			within(t, "the refused share", 0, c.refusedShare(), 0.05)
+			within(t, "time until the latest registration was sent", 0, *latest, 2*time.Second)
 		})
 	}
 }
@@ -401,9 +378,7 @@ func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
 				if waiter == nil {
 					return at
 				}
-				if now.Before(retryAt[waiter.Route]) {
-					t.Fatalf("a request is sent at %v, before %v", now, retryAt[waiter.Route])
-				}
+				equal(t, "sent before the end of its Retry-After", false, now.Before(retryAt[waiter.Route]))
 				isProbe := e.common.backoff != nil
 				e.Send(now, waiter)
 				speed := e.State(now).PerSecond
@@ -446,9 +421,7 @@ func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
 			}
 			pump()
-			if e.State(now).Waiting != len(waiting) {
-				t.Fatalf("%d wait, and the engine has %d", len(waiting), e.State(now).Waiting)
-			}
+			equal(t, "requests that wait", len(waiting), e.State(now).Waiting)
 		}
 		// From here on everything is accepted.
 		for range 100_000 {
@@ -461,11 +434,8 @@ func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
 			if len(waiting) == 0 {
 				return
 			}
-			if !at.After(now) {
-				t.Fatalf("%d wait, none is in flight, and the engine returns no time to go on", len(waiting))
-			}
-			if at.Sub(now) > 5*time.Minute {
-				t.Fatalf("the next is sent in %v", at.Sub(now))
+			if within(t, "time until the next is sent", 1, at.Sub(now), 5*time.Minute); t.Failed() {
+				return
 			}
 			now = at
 		}
@@ -494,9 +464,7 @@ func TestRule9AnAnnouncedLimitHoldsItsRoute(t *testing.T) {
 	next(simStart, other, simStart)
 	e.Leave(other)
 	next(simStart, nil, reset)
-	if until := e.State(simStart).Until; !until.Equal(reset) {
-		t.Errorf("held until %v", until)
-	}
+	equal(t, "held until", reset, e.State(simStart).Until)
 	next(reset, read, reset)
 	e.Leave(read)
 	next(reset, walk, reset)
@@ -505,7 +473,7 @@ func TestRule9AnAnnouncedLimitHoldsItsRoute(t *testing.T) {
 // TestRule2AFailureOfAProbeDoesNotHurryTheNext: with a rate of two a second and fifty requests
 // in flight, a 429 and then failures of another kind are not sent faster than the rate.
 func TestRule2AFailureOfAProbeDoesNotHurryTheNext(t *testing.T) {
-	l := &learner{random: func() float64 { return 0.5 }}
+	l := newFree()
 	l.limit = &curve{epoch: simStart.Add(-time.Second), base: 2, k: 30}
 	l.report(simStart, simStart, Refused, false)
 	sent := 0
@@ -516,9 +484,7 @@ func TestRule2AFailureOfAProbeDoesNotHurryTheNext(t *testing.T) {
 			sent++
 		}
 	}
-	if sent > 11 {
-		t.Errorf("%d requests in five seconds", sent)
-	}
+	within(t, "requests in five seconds", 0, sent, 11)
 }
 
 // TestRule9ARegistrationIsNotTheProbeOfA503 of another route: refused, its outcome would be
@@ -550,9 +516,7 @@ func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
 				sent = after
 			}
 		}
-		if sent != test.sent {
-			t.Errorf("%+v: sent after %v", test, sent)
-		}
+		equal(t, fmt.Sprintf("%+v: sent after", test), test.sent, sent)
 	}
 }
 
@@ -566,9 +530,8 @@ func TestRule10WhoGoesFirst(t *testing.T) {
 	walk, poll, read := enter("a", Walk), enter("b", Poll), enter("a", Read)
 	writes := []*Waiter{enter("c", Write), enter("b", Write), enter("a", Write), enter("d", Write), enter("c", Write)}
 	for i, want := range append(writes, read, poll, walk) {
-		if got, _ := l.Next(simStart); got != want {
-			t.Fatalf("%d. is of priority %d, want %d", i, got.Priority, want.Priority)
-		}
+		got, _ := l.Next(simStart)
+		equal(t, fmt.Sprintf("the %d.", i), want, got)
 		l.Leave(want)
 	}
 }

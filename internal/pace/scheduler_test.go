@@ -38,14 +38,10 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 					defer cancel()
 					for ctx.Err() == nil {
 						waiter, err := enter(ctx, g, priority, time.Duration(Walk-priority)*time.Hour)
-						if took := time.Since(start); took > deadline {
-							t.Errorf("waited %v, and the context ended after %v", took, deadline)
-						}
-						var ofLimiter *LimiterError
-						if err != nil && ctx.Err() == nil && !errors.As(err, &ofLimiter) {
-							t.Errorf("before the context ended: %v", err)
-						}
+						within(t, "the wait until the context ends", 0, time.Since(start), deadline)
 						if err != nil {
+							_, ofLimiter := errors.AsType[*LimiterError](err)
+							equal(t, "an error before that is the limiter's", true, ofLimiter || ctx.Err() != nil)
 							return
 						}
 						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
@@ -55,9 +51,8 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if s := g.State(); s.Waiting != 0 || !g.asked.IsZero() {
-				t.Errorf("%d wait, one waits for the limiter: %v", s.Waiting, !g.asked.IsZero())
-			}
+			equal(t, "requests that wait", 0, g.State().Waiting)
+			equal(t, "since when one waits for the limiter", time.Time{}, g.asked)
 		})
 	})
 }
@@ -82,8 +77,9 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 				g.routes.Send(now, w)
 				g.end(now, w, nil)
 			})
-			if group.Wait(); g.routes.common.backoff != nil && !g.routes.common.backoff.probe.IsZero() {
-				t.Fatal("a probe is in flight")
+			group.Wait()
+			if b := g.routes.common.backoff; b != nil {
+				equal(t, "the probe in flight", time.Time{}, b.probe)
 			}
 		}
 	})
@@ -126,9 +122,7 @@ func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if n := sent.Load(); n < 5940 || n > 6001 {
-			t.Errorf("%d requests in a minute, want 5940 to 6001", n)
-		}
+		within(t, "requests in a minute", 5940, sent.Load(), 6001)
 	})
 }
 
@@ -138,9 +132,8 @@ func TestTheWaitForAPermitDoesNotCount(t *testing.T) {
 		g := NewScheduler(remote(20 * time.Second))
 		for _, waited := range []time.Duration{0, 15 * time.Second} {
 			w := &Waiter{Kind: Kind{"GET /", Read, false, 15 * time.Second}, waited: waited}
-			if err := g.Enter(t.Context(), w, func() {}); err != nil || w.waited != waited {
-				t.Errorf("after %v: %v, waited %v", waited, err, w.waited)
-			}
+			equal(t, "the error", nil, g.Enter(t.Context(), w, func() {}))
+			equal(t, "the wait that counts", waited, w.waited)
 		}
 	})
 }
@@ -188,9 +181,9 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 					g.Report(&w, test.outcome, test.hold)
 					err = g.Enter(ctx, &w, func() {})
 				}
-				expired, ok := errors.AsType[*ExpiredError](err)
-				if took := time.Since(began); !ok || *expired != test.want || took != test.took {
-					t.Errorf("after %v %+v, want after %v %+v", took, expired, test.took, test.want)
+				equal(t, "it took", test.took, time.Since(began))
+				if expired, ok := errors.AsType[*ExpiredError](err); !ok || *expired != test.want {
+					t.Errorf("%+v, want %+v", err, test.want)
 				}
 			})
 		})
@@ -201,9 +194,9 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 func TestKindsThatNobodyWaitsInAreForgotten(t *testing.T) {
 	g := NewScheduler(nil)
 	for i := range 100 {
-		if _, err := enter(t.Context(), g, Read, time.Hour+time.Duration(i)); err != nil || len(g.routes.queues) != 1 {
-			t.Fatalf("%d queues, %v", len(g.routes.queues), err)
-		}
+		_, err := enter(t.Context(), g, Read, time.Hour+time.Duration(i))
+		equal(t, "the error", nil, err)
+		equal(t, "queues", 1, len(g.routes.queues))
 	}
 }
 
@@ -230,9 +223,7 @@ func TestAnArrivalLooksAtTheFirstInLineAlone(t *testing.T) {
 		g.Report(refused, Refused, holds(time.Minute))
 		cancel()
 		others.Wait()
-		if s := g.State(); s.Waiting != 1 {
-			t.Errorf("%d wait", s.Waiting)
-		}
+		equal(t, "requests that wait", 1, g.State().Waiting)
 		first.Wait()
 	})
 }

@@ -3,6 +3,7 @@ package pace
 import (
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -29,10 +30,7 @@ func newWorld(seed uint64) *world {
 }
 
 func (w *world) at(t time.Time, do func()) {
-	i := len(w.events)
-	for i > 0 && w.events[i-1].at.After(t) {
-		i--
-	}
+	i := sort.Search(len(w.events), func(i int) bool { return w.events[i].at.After(t) })
 	w.events = slices.Insert(w.events, i, event{t, do})
 }
 
@@ -86,11 +84,11 @@ func newWindow(most int, length time.Duration, slides bool) limit {
 		if len(window) >= most {
 			return false, window[0].Add(length).Sub(now)
 		}
-		if began := now.Truncate(length); slides {
-			window = append(window, now)
-		} else {
-			window = append(window, began)
+		began := now
+		if !slides {
+			began = now.Truncate(length)
 		}
+		window = append(window, began)
 		return true, 0
 	}
 }
@@ -102,6 +100,17 @@ func both(a, b limit) limit {
 			return ok, wait
 		}
 		return b(now)
+	}
+}
+
+// during is one limit from one time to another, and a second one, without a Retry-After, before and after.
+func during(began, end time.Time, l, otherwise limit) limit {
+	return func(now time.Time) (bool, time.Duration) {
+		if now.Before(began) || !now.Before(end) {
+			ok, _ := otherwise(now)
+			return ok, 0
+		}
+		return l(now)
 	}
 }
 
@@ -134,6 +143,10 @@ func between(a, b time.Duration) func(*rand.Rand) time.Duration {
 }
 
 func exact(d time.Duration) time.Duration { return d }
+
+func always(d time.Duration) func(time.Duration) time.Duration {
+	return func(time.Duration) time.Duration { return d }
+}
 
 func roundedUp(d time.Duration) time.Duration { // as the header is
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)

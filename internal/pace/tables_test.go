@@ -167,7 +167,7 @@ func TestThePaceDoesNotDecay(t *testing.T) {
 		} {
 			for form, retryAfter := range map[string]func(time.Duration) time.Duration{
 				"none": nil, "right": roundedUp, "dated": dated,
-				"zero":   func(time.Duration) time.Duration { return 0 },
+				"zero":   always(0),
 				"halved": func(d time.Duration) time.Duration { return roundedUp(d) / 2 },
 			} {
 				name := fmt.Sprintf("%d in %v, %s, Retry-After %s", size.most, size.length, shapes[i], form)
