@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestATableFitsTheTerminal(t *testing.T) {
@@ -87,5 +88,5 @@ func TestANarrowTableHasWhatOneDecidesBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "narrow.table", screen.String())
+	double.Golden(t, "testdata/narrow.table", screen.String())
 }
