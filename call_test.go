@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -207,40 +206,6 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestRetryOfReadsWhereItCanHelp(t *testing.T) {
-	ok, reset, status := httpmock.NewBytesResponder(200, payload(t, "horses_user.json")), httpmock.NewErrorResponder(double.ErrReset), double.Respond
-	cut := double.Stream(200, 100, func() io.Reader { return double.Readers(`[{"le`, io.ErrUnexpectedEOF) })
-	type responders = []httpmock.Responder
-	for name, test := range map[string]struct {
-		responses responders
-		attempts  int
-		err       error // a sentinel that errors.Is finds, or nil for success
-	}{
-		"at once":                      {responders{ok}, 1, nil},
-		"after a cut body":             {responders{cut, ok}, 2, nil},
-		"after a page":                 {responders{status(200, "<html>"), ok}, 2, nil},
-		"after 408, 429 and 520":       {responders{status(408, ""), status(429, ""), status(520, ""), ok}, 4, nil},
-		"403s with a Retry-After":      {responders{status(403, "", "Retry-After: 1")}, 4, horseracing.ErrRateLimited},
-		"a reset, then 500":            {responders{reset, status(500, "")}, 4, horseracing.ErrServer},
-		"a reset, then 401":            {responders{reset, status(401, "")}, 2, horseracing.ErrUnauthorized},
-		"a response that is too large": {responders{status(200, strings.Repeat(" ", 2<<20))}, 1, horseracing.ErrResponseTooLarge},
-	} {
-		double.Run(t, name, func(t *testing.T) {
-			var requests []double.Sent
-			c := double.Client(t, double.Noting(&requests, double.InTurn(test.responses...)), horseracing.WithMaxResponseBytes(1<<20))
-			var response horseracing.Response
-			_, err := c.Horses.Owned(t.Context(), "a-user's key", horseracing.CaptureResponse(&response))
-			var sent []string
-			for _, r := range requests {
-				sent = append(sent, fmt.Sprint(r.Request.Header, r.Request.ContentLength, r.Body))
-			}
-			if !errors.Is(err, test.err) || response.Attempts != test.attempts || len(sent) != test.attempts || len(slices.Compact(sent)) != 1 {
-				t.Errorf("%d attempts, requests %q, %v; want %d, %v", response.Attempts, sent, err, test.attempts, test.err)
-			}
-		})
-	}
-}
-
 func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 	for _, down := range []httpmock.Responder{httpmock.NewStringResponder(503, ""), httpmock.NewErrorResponder(double.ErrReset)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -278,6 +243,7 @@ func TestReadIsRetriedIfItsBodyEndsTooEarlyOrIsEmpty(t *testing.T) {
 		"a list":     {double.OpenRaces, "[{},", "[]"},
 		"a race":     {double.OneRace, "", `{"main_race_id":11}`},
 		"a caller's": {do, "", `{"name":"Comet"}`},
+		"a page":     {double.OpenRaces, "<html>", "[]"},
 	} {
 		for _, body := range []string{"", " \n", `{"main_race_id":11,"tier":"Ome`, `{"prizes":[1]`, `{"info":{}`} {
 			synctest.Test(t, func(t *testing.T) {
@@ -416,15 +382,13 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 	}
 }
 
-// An attempt ends after its time, by the option or by the http.Client, wherever it hangs:
-// before the response, or in a body that drips.
+// An attempt ends after its time, by the option or by the http.Client, also in a body that drips.
 func TestAttemptTimeoutCoversTheBody(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault       horseracingtest.Fault
 		option, own time.Duration
 		want        error
 	}{
-		"no response":       {horseracingtest.Fault{Times: -1, Delay: time.Hour}, 10 * time.Second, 0, context.DeadlineExceeded},
 		"a body that drips": {horseracingtest.Fault{Times: -1, Drip: time.Second}, time.Minute, 10 * time.Second, context.DeadlineExceeded},
 		"a 500 that drips":  {horseracingtest.Fault{Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)}, 10 * time.Second, time.Minute, horseracing.ErrServer},
 	} {

@@ -36,25 +36,28 @@ func TestNewClientChecksOptions(t *testing.T) {
 	double.Connect(t, double.Service, nil, nil, horseracing.WithLogger(nil), horseracing.WithLimiter(nil), horseracing.WithDriftHandler(nil), horseracing.WithSkipHandler(nil))
 }
 
-func TestAttemptHasItsHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
+func TestEachAttemptHasTheSameBodyAndHeadersAndTheCookiesOfTheJarAlone(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
-	ok, down := httpmock.NewStringResponder(200, "[]"), httpmock.NewStringResponder(503, "")
+	cut := double.Stream(200, 100, func() io.Reader { return double.Readers("[", io.ErrUnexpectedEOF) })
 	var sent []double.Sent
-	mock := double.Noting(&sent, double.InTurn(double.Respond(200, "[]", "Set-Cookie: route=7"), down, double.Respond(503, "", "Set-Cookie: route=8"), ok))
+	var response horseracing.Response
+	mock := double.Noting(&sent, double.InTurn(double.Respond(200, "[]", "Set-Cookie: route=7"), cut, double.Respond(503, "", "Set-Cookie: route=8"), httpmock.NewStringResponder(200, "[]")))
 	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(mock), Jar: jar}, double.Briefly, horseracing.WithUserAgent("agent"),
 		double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req.Clone(req.Context()))
 			req.Header.Set("X-Earlier", "1")
 			return resp, err
 		}))
-	if err := errors.Join(double.OpenRaces(t.Context(), c), double.OpenRaces(t.Context(), c)); err != nil || len(sent) != 4 {
-		t.Fatalf("%d requests, %v", len(sent), err)
-	}
+	double.Must(c.Horses.Owned(t.Context(), "u"))
+	double.Must(c.Horses.Owned(t.Context(), "u", horseracing.CaptureResponse(&response)))
+	double.Equal(t, "attempts of the second call", 3, response.Attempts)
 	for i, cookies := range [][]string{nil, {"route=7"}, {"route=7"}, {"route=8"}} {
 		header := sent[i].Request.Header
 		double.Equal(t, "cookies", cookies, header["Cookie"])
 		delete(header, "Cookie")
 		double.Equal(t, "header", headerOf("agent"), header)
+		double.Equal(t, "body", `{"user_key":"u"}`, sent[i].Body)
+		double.Equal(t, "Content-Length", int64(len(sent[i].Body)), sent[i].Request.ContentLength)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -84,13 +85,9 @@ func Must[T any](value T, err error) T {
 // CheckError fails unless an error is of the documented kinds and fit to read.
 func CheckError(t Test, name string, err error) {
 	t.Helper()
-	_, isAPI := errors.AsType[*horseracing.APIError](err)
-	_, isDecode := errors.AsType[*horseracing.DecodeError](err)
-	_, isTransport := errors.AsType[*horseracing.TransportError](err)
-	_, isTie := errors.AsType[*horseracing.TieOverflowError](err)
-	if !isAPI && !isDecode && !isTransport && !isTie && !errors.Is(err, horseracing.ErrNotFound) && !errors.Is(err, horseracing.ErrBodyIgnored) {
-		t.Errorf("%s: an error of type %T: %v", name, err, err)
-	}
+	documented := []any{new(*horseracing.APIError), new(*horseracing.DecodeError), new(*horseracing.TransportError), new(*horseracing.TieOverflowError)}
+	isDocumented := slices.ContainsFunc(documented, func(target any) bool { return errors.As(err, target) })
+	Equal(t, name+" is of a documented kind: "+err.Error(), true, isDocumented || errors.Is(err, horseracing.ErrNotFound) || errors.Is(err, horseracing.ErrBodyIgnored))
 	text := err.Error()
 	if len(text) >= 2048 || !strings.Contains(text, "/api/v") || strings.ContainsAny(text, "\n\x1b\x00") {
 		t.Errorf("%s: not fit to read: %q", name, text)
@@ -188,3 +185,54 @@ func Wrap(send func(next http.RoundTripper, req *http.Request) (*http.Response, 
 type WaitFunc func(context.Context) error
 
 func (f WaitFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+// A Reading is one way in which the service may read its own document.
+type Reading struct {
+	Kind, Name string // those of one kind are alternatives
+	horseracingtest.Readings
+}
+
+// Readings returns the readings under which every guarantee about money, completeness
+// and ending holds.
+func Readings() []Reading {
+	type r = horseracingtest.Readings
+	list := []Reading{
+		{"literal", "it is as it is written", r{}},
+		{"inclusive", "start_time_from is inclusive", r{Inclusive: true}},
+		{"heats", "two heats with one id", r{Heats: true}},
+		{"early", "results without a final order", r{EarlyResults: true}},
+		{"tier name", "another name of the tier", r{TierName: "Second"}},
+		{"empty list", "an empty list is null", r{EmptyList: "null"}},
+		{"empty list", "an empty list is a 204", r{EmptyList: "204"}},
+	}
+	for _, when := range []string{"from start", "in result", "until start", "others first"} {
+		list = append(list, Reading{"participants", "participants " + when, r{Participants: when}})
+	}
+	for _, body := range refusals {
+		list = append(list, Reading{"refusal", "a refusal is a 200 with " + body, r{Refusal: body}})
+	}
+	for _, body := range confirmations {
+		list = append(list, Reading{"confirmation", "a confirmation is " + body, r{Confirmation: body}})
+	}
+	for _, path := range slices.Sorted(maps.Keys(wrongTypes)) {
+		list = append(list, Reading{"type", path + " is " + wrongTypes[path], r{Members: map[string]string{path: wrongTypes[path]}}})
+	}
+	return list
+}
+
+// refusals are bodies of status 200 that do not confirm a registration.
+var refusals = []string{
+	`{"success":false}`, `{"ok":false,"message":"too late"}`, `{"error":"full"}`, `{"errors":["full"]}`, `{"error":{"code":"full"}}`, `false`, `<html>full</html>`,
+}
+
+// confirmations are bodies of status 200 that confirm a registration: all others.
+var confirmations = []string{
+	"empty", `true`, `null`, `{}`, `{"success":true,"error":null}`, `{"ok":true,"errors":[]}`, `{"status":"declined"}`, `{"_id":"684f"}`, `OK`, `[{"main_race_id":1}]`,
+}
+
+// wrongTypes are members that nobody decides by, with a value of another type.
+var wrongTypes = map[string]string{
+	"info": `"Oval"`, "info.hippodrome_type": "1", "info.turf": "null", "status": "2", "v2": "1", "no_equipment": "0", "tier": "5", "type": "[]",
+	"length": `"14"`, "prizes": `"none"`, "participants.total": `"61.5"`, "participants.lane": `{}`,
+	"name": "7", "gender": "0", "height": `"1.6 m"`, "appearance": `{}`, "description": "{}",
+}
