@@ -300,6 +300,9 @@ func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 		double.Error(t, name, horseracing.ErrInvalidArgument, "", err)
 	}
 	double.Error(t, "the time", nil, "", ctx.Err())
+	zero.Close()
+	double.Equal(t, "a Client that nobody made", "horseracing.Client()", zero.String()+zero.BaseURL())
+	double.Equal(t, "its pace", horseracing.Pace{}, zero.Pace())
 	double.Equal(t, "a Follower and a Pager that nobody made have no position", true, follower.Cursor().IsZero() && pager.Cursor().IsZero())
 }
 

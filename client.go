@@ -48,16 +48,35 @@ func backendOf[S ~struct{ *backend }](service *S) *backend {
 // [WithHTTPClient]. It is optional: idle connections are closed after 90 seconds
 // anyway. Requests in flight are not interrupted, and later calls open new connections.
 // Close may be called more than once.
-func (c *Client) Close() { c.wire.CloseIdleConnections() }
+func (c *Client) Close() {
+	if c.wire != nil {
+		c.wire.CloseIdleConnections()
+	}
+}
 
 // String returns horseracing.Client(https://host).
-func (c *Client) String() string { return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")" }
+func (c *Client) String() string {
+	if c.backend == nil {
+		return "horseracing.Client()"
+	}
+	return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")"
+}
 
 // BaseURL returns the base URL, without a trailing slash.
-func (c *Client) BaseURL() string { return c.base.String() }
+func (c *Client) BaseURL() string {
+	if c.backend == nil {
+		return ""
+	}
+	return c.base.String()
+}
 
 // Pace returns what the client has learned about the service's rate limit.
-func (c *Client) Pace() Pace { return Pace(c.pace.State()) }
+func (c *Client) Pace() Pace {
+	if c.backend == nil {
+		return Pace{}
+	}
+	return Pace(c.pace.State())
+}
 
 // Do calls an operation that the SDK has no method for yet. The path is relative to the base
 // URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey] in it is sent
