@@ -75,10 +75,10 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 // Saved anywhere, before the first entry too, a cursor alone reads what the first
 // query would have read. Another Since of the query counts.
 func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(3_000))
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(600))
 	defer fake.Close()
 	c, now := fake.Client(), fake.Now()
-	month, week := now.AddDate(0, 0, -30), now.AddDate(0, 0, -7)
+	long, short := now.Add(-40*time.Hour), now.Add(-10*time.Hour)
 	read := func(p *horseracing.Pager[horseracing.Race], n int) []horseracing.Race {
 		races, err := p.Take(t.Context(), n)
 		if err != nil {
@@ -87,16 +87,16 @@ func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
 		return races
 	}
 	for name, query := range map[string]horseracing.ResultsQuery{
-		"a month":           {Since: month},
-		"between":           {Since: month, Before: week},
-		"a tier":            {Since: month, Tier: 3},
-		"fractions":         {Since: month.Add(time.Microsecond), Before: week.Add(time.Microsecond)},
-		"several at a time": {Since: month, Concurrency: 4},
-		"another Since":     {Since: week},
+		"forty hours":       {Since: long},
+		"between":           {Since: long, Before: short},
+		"a tier":            {Since: long, Tier: 3},
+		"fractions":         {Since: long.Add(time.Microsecond), Before: short.Add(time.Microsecond)},
+		"several at a time": {Since: long, Concurrency: 4},
+		"another Since":     {Since: short},
 	} {
 		whole, rest := query, horseracing.ResultsQuery{}
 		if name == "another Since" {
-			whole.Since, rest.Since = month, month
+			whole.Since, rest.Since = long, long
 		}
 		want := read(c.Races.Results(whole), math.MaxInt)
 		for _, taken := range []int{0, 1, 20} {
