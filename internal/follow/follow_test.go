@@ -3,6 +3,8 @@ package follow
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -41,6 +43,13 @@ func (w *world) list(races ...race) {
 	}
 	w.listed = append(w.listed, races...)
 	slices.SortStableFunc(w.listed, func(a, b race) int { return int(a.Start - b.Start) })
+}
+
+func equal[V any](t rapid.TB, what string, want, got V) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // batch returns what is listed from low on and before high, without what is old if it is to be fresh.
@@ -96,18 +105,12 @@ func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
 		w.yielded = nil
 		w.list(poll.listed...)
 		w.poll(poll.leave)
-		var yielded, seen []int64
+		var yielded []int64
 		for _, r := range w.yielded {
 			yielded = append(yielded, r.Start)
 		}
-		for _, start := range w.progress.Seen {
-			seen = append(seen, start)
-		}
-		slices.Sort(seen)
-		got, want := [][]int64{yielded, seen, {w.progress.Settled}}, [][]int64{poll.yielded, poll.seen, {poll.settled}}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("poll %d: yielded, seen and settled (-want +got):\n%s", i+1, diff)
-		}
+		got := [][]int64{yielded, slices.Sorted(maps.Values(w.progress.Seen)), {w.progress.Settled}}
+		equal(t, fmt.Sprintf("poll %d: yielded, seen and settled", i+1), [][]int64{poll.yielded, poll.seen, {poll.settled}}, got)
 	}
 }
 
@@ -118,9 +121,8 @@ func TestProgressKeepsTheCeilingOfTheFirstBatch(t *testing.T) {
 		w.progress.Begin()
 		w.progress.Add(nil, newest)
 		w.progress.Add([]race{at(110, true)}, 1000)
-		if r, ok := w.progress.Next(); ok || w.progress.Settled > max(1, newest-60) {
-			t.Errorf("newest %d: %+v was yielded, and %d is settled", newest, r, w.progress.Settled)
-		}
+		_, isYielded := w.progress.Next()
+		equal(t, fmt.Sprintf("newest %d: it was yielded, or more is settled", newest), false, isYielded || w.progress.Settled > max(1, newest-60))
 	}
 }
 
@@ -129,14 +131,13 @@ func TestProgressSkipsWhatTheFirstPollLists(t *testing.T) {
 	w, unreadable := newWorld(Position{0, map[string]int64{}}, 60, Bound), at(60, false)
 	unreadable.Err = errors.New("unreadable")
 	w.list(at(30, false), at(50, true), unreadable, at(70, false))
-	if w.progress.SkipListed(40, w.listed); w.progress.Settled != 40 {
-		t.Errorf("%d is settled", w.progress.Settled)
-	}
+	w.progress.SkipListed(40, w.listed)
+	equal(t, "settled", 40, w.progress.Settled)
 	w.poll(9)
 	w.list(at(45, false), at(50, false), at(60, false))
-	if w.poll(9); !cmp.Equal(w.yielded, []race{at(45, false), at(50, false)}) || !w.progress.IsDecided() {
-		t.Errorf("%+v were yielded", w.yielded)
-	}
+	w.poll(9)
+	equal(t, "yielded", []race{at(45, false), at(50, false)}, w.yielded)
+	equal(t, "all is decided", true, w.progress.IsDecided())
 }
 
 // Polls read a listing that grows at its end, late and with results that are lacking, in batches
@@ -150,11 +151,7 @@ func TestProgressYieldsEachEntryOnceWhereverItIsLeft(t *testing.T) {
 		w := newWorld(Position{1, map[string]int64{}}, lookback, bound)
 		times, wasRead, inTime, now := map[int64]int{}, map[int64]bool{}, map[int64]bool{}, int64(100)
 		add := func(start int64) {
-			if rapid.Bool().Draw(t, "lacks its result") {
-				w.list(at(start, true))
-			} else {
-				w.list(at(start, false))
-			}
+			w.list(at(start, rapid.Bool().Draw(t, "lacks its result")))
 			isInTime := start >= w.newest-lookback
 			if inTime[start] = inTime[start] || isInTime; isInTime && !isBounded && start < w.progress.Settled {
 				t.Fatalf("%d is in time, the newest entry was %d, and %d is settled", start, w.newest, w.progress.Settled)
@@ -181,30 +178,24 @@ func TestProgressYieldsEachEntryOnceWhereverItIsLeft(t *testing.T) {
 			}
 			return ok
 		}
-		poll := func(isLast bool) {
+		poll := func() {
 			w.progress.Begin()
 			end := w.listed[len(w.listed)-1].Start + 1
 			for low := w.progress.Settled; low < end; {
-				high := end
-				if !isLast {
-					high = low + rapid.Int64Range(1, end-low).Draw(t, "length")
-				}
-				newest := end - 1
-				if !isLast { // newer entries come while the poll reads
-					newest -= rapid.SampledFrom([]int64{0, 0, 50, 500}).Draw(t, "older")
-				}
+				high := low + rapid.Int64Range(1, end-low).Draw(t, "length")
+				newest := end - 1 - rapid.SampledFrom([]int64{0, 0, 50, 500}).Draw(t, "newer ones come while the poll reads")
 				w.newest = max(w.newest, newest)
 				batch := w.batch(low, high, rapid.Bool().Draw(t, "without old ones"))
 				for _, r := range batch {
 					wasRead[r.Start] = true
 				}
 				for w.progress.Add(batch, newest); step(); {
-					if !isLast && rapid.IntRange(0, 9).Draw(t, "left") == 0 {
+					if rapid.IntRange(0, 9).Draw(t, "left") == 0 {
 						return
 					}
 				}
 				low = high
-				if !isLast && rapid.IntRange(0, 3).Draw(t, "late") == 0 {
+				if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
 					add(rapid.Int64Range(max(1, now-2*lookback), now).Draw(t, "a late start"))
 				}
 			}
@@ -215,7 +206,7 @@ func TestProgressYieldsEachEntryOnceWhereverItIsLeft(t *testing.T) {
 				add(now)
 			}
 			if len(w.listed) > 0 {
-				poll(false)
+				poll()
 			}
 			if rapid.Bool().Draw(t, "another process") {
 				w.resume(t)
@@ -225,10 +216,14 @@ func TestProgressYieldsEachEntryOnceWhereverItIsLeft(t *testing.T) {
 			w.list(at(r.Start, false))
 		}
 		w.list(at(now+10*lookback, false))
-		poll(true)
+		w.poll(math.MaxInt)
+		for _, r := range w.yielded {
+			times[r.Start]++
+		}
 		for start := range inTime {
-			if inTime[start] && !isBounded && times[start] != 1 {
-				t.Fatalf("%d was in time, and came %d times", start, times[start])
+			mustCome := wasRead[start] || inTime[start] && !isBounded
+			if times[start] > 1 || mustCome && times[start] == 0 {
+				t.Fatalf("%d was read or was in time: %v, and came %d times", start, mustCome, times[start])
 			}
 		}
 	})
@@ -256,13 +251,14 @@ func TestProgressBoundsWhatItRemembersAndLosesNone(t *testing.T) {
 			w := newWorld(Position{1, map[string]int64{}}, 7*24*60*minute, Bound)
 			first := int64(1_700_000_000_000)
 			for i := range test.seen {
-				w.list(at(first+int64(test.pending+test.late+i)*minute, false))
+				w.listed = append(w.listed, at(first+int64(test.pending+test.late+i)*minute, false))
 			}
 			w.poll(none)
+			var earlier []race
 			for i := range test.pending + test.late {
-				w.listed = append(w.listed, at(first+int64(i)*minute, i < test.pending))
+				earlier = append(earlier, at(first+int64(i)*minute, i < test.pending))
 			}
-			slices.SortFunc(w.listed, func(a, b race) int { return int(a.Start - b.Start) })
+			w.listed = append(earlier, w.listed...)
 			for before := -1; before != len(w.yielded); {
 				before = len(w.yielded)
 				if !inOneProcess {
@@ -296,7 +292,5 @@ func TestTheKeysOfEntriesDiffer(t *testing.T) {
 			}
 		}
 	}
-	if len(keys) != n {
-		t.Errorf("%d entries have %d keys", n, len(keys))
-	}
+	equal(t, "different keys", n, len(keys))
 }
