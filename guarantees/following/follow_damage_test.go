@@ -124,24 +124,29 @@ func addRaces(fake *horseracingtest.Server, first, last horseracing.RaceID, ever
 	}
 }
 
-// A page that cannot be read is an error of each poll. What starts earlier comes, nothing
-// that starts later does before it can be read, and then everything comes once. This is so
-// too for the second page of the newest races, of which a poll reads two at first.
+// A page that cannot be read is an error of each poll. What starts earlier comes, as far as the windows
+// of a poll reach, nothing that starts later does before it can be read, and then everything comes
+// once. This is so too for the second page of the newest races, of which a poll reads two at first, and
+// for one CatchUp after another.
 func TestAPageThatCannotBeReadHoldsUpWhatIsLater(t *testing.T) {
-	for broken, races := range map[horseracing.RaceID]horseracing.RaceID{50: 100, 15: 28} {
-		double.RunBubble(t, fmt.Sprintf("%d of %d", broken, races), func(t *testing.T, fake *horseracingtest.Server) {
-			addRaces(fake, 1, races, time.Minute)
+	for broken, test := range map[horseracing.RaceID]struct {
+		races, least, catchUps int
+	}{50: {100, 40, 0}, 15: {28, 5, 0}, 700: {1000, 400, 20}} {
+		double.RunBubble(t, fmt.Sprint(broken), func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 1, horseracing.RaceID(test.races), time.Minute)
 			client, repair := damaged(fake, replaced(fmt.Sprintf(`(?s)"main_race_id":%d,.*`, broken), ``))
-			query := horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Interval: 2 * time.Minute}
-			var f followed
+			query := horseracing.FollowQuery{Since: time.Now().Add(-24 * time.Hour), Interval: 2 * time.Minute}
+			f := followed{isOnePoll: test.catchUps > 0}
 			f.process(t, time.Hour, fake.Client(), query, 1)
-			f.run(t, client, query, 2*time.Hour)
-			if n := horseracing.RaceID(len(f.times)); n < broken-10 || n >= broken || f.times[broken+1] > 0 || len(f.errors) < 5 {
+			for range max(1, test.catchUps) {
+				f.run(t, client, query, 2*time.Hour)
+			}
+			if n := len(f.times); n < test.least || f.times[broken+1] > 0 || len(f.errors) < 5 || len(f.errors) != test.catchUps && f.isOnePoll {
 				t.Errorf("%d races, errors %q", n, f.errors)
 			}
 			repair()
 			f.run(t, client, query, time.Hour)
-			double.Equal(t, "races", once(1, races), f.times)
+			double.Equal(t, "races", once(1, horseracing.RaceID(test.races)), f.times)
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
@@ -196,21 +201,4 @@ func TestAnUnreadableRaceIsReportedOnce(t *testing.T) {
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
-}
-
-// CatchUp ends with the error of an entry, and continues after it.
-func TestCatchUpEndsWithTheErrorOfAnEntry(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		addRaces(fake, 100, 109, time.Minute)
-		client, _ := damaged(fake, unreadable(105))
-		follower, counts := client.Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}), [3]int{}
-		for i := range counts {
-			for _, err := range follower.CatchUp(t.Context()) {
-				if counts[i]++; err != nil {
-					counts[i] += 100
-				}
-			}
-		}
-		double.Equal(t, "races of three loops, and 100 for an error", [3]int{106, 4, 0}, counts)
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -43,30 +41,11 @@ func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 					fake.AddRaces(double.Finished(100+i, ahead-time.Duration(5-i)*time.Minute)...)
 					f.run(t, client, query, 10*time.Minute)
 				}
-				if diff := cmp.Diff(want, f.times); diff != "" || len(f.errors) > 0 {
-					t.Errorf("errors %q, races (-want +got):\n%s", f.errors, diff)
-				}
+				double.Equal(t, "races", want, f.times)
+				double.Equal(t, "errors", 0, len(f.errors))
 			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 		}
 	}
-}
-
-// A process that is killed within seconds, again and again, comes to the end of a past.
-func TestAFollowerThatIsSoonKilledAdvances(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		var f followed
-		for n := range 40 {
-			before := len(f.times)
-			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1)}, 5*time.Second)
-			if len(f.times) == 3_000 {
-				return
-			}
-			if len(f.times) == before {
-				t.Fatalf("process %d of five seconds did not advance: %d races", n+1, before)
-			}
-		}
-		t.Errorf("%d of 3,000 races after 40 processes", len(f.times))
-	}, horseracingtest.WithHistory(3_000), horseracingtest.WithTies(3), horseracingtest.WithSchedule(0), horseracingtest.WithLatency(20*time.Millisecond))
 }
 
 // Of a past of any length few races are held: 8,000 and 32 MiB at most.

@@ -29,9 +29,7 @@ func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 				longest = min(2*longest, 5*time.Minute)
 			}
 		}
-		if failures != 8 {
-			t.Errorf("%d failures", failures)
-		}
+		double.Equal(t, "failures", 8, failures)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
@@ -61,9 +59,7 @@ func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
 				}
 				break
 			}
-			if wait := time.Since(started); wait != want {
-				t.Errorf("waited %v, want %v", wait, want)
-			}
+			double.Equal(t, "wait", want, time.Since(started))
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
@@ -95,9 +91,7 @@ func TestFollowAndWatchEndWithTheirContextAtOnceAndWithoutAnError(t *testing.T) 
 		for s, err := range races.Watch(double.Within(t, 20*time.Second), horseracing.WatchQuery{}) {
 			t.Errorf("snapshot %v, error %v", s, err)
 		}
-		if took := time.Since(began); took != 40*time.Second {
-			t.Errorf("ended after %v", took)
-		}
+		double.Equal(t, "time", 40*time.Second, time.Since(began))
 	}, horseracingtest.WithLatency(time.Minute), horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
