@@ -38,9 +38,7 @@ func TestALoopEndsHoweverSlowItsBodyIs(t *testing.T) {
 					n++
 					time.Sleep(time.Second)
 				}
-				if n != size {
-					t.Errorf("%d of %d races", n, size)
-				}
+				double.Equal(t, "races", size, n)
 			})
 		}
 	}
@@ -94,9 +92,7 @@ func simulate(t *testing.T, h *history, concurrency int) (requests int, took tim
 				t.Fatal(err)
 			}
 		}
-		if n != len(h.starts) {
-			t.Errorf("%d of %d entries", n, len(h.starts))
-		}
+		double.Equal(t, "entries", len(h.starts), n)
 		requests, took = h.requests, time.Since(began)
 	})
 	return requests, took
@@ -139,9 +135,7 @@ func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
 		}
 		n++
 	}
-	if n != 30 {
-		t.Errorf("%d entries", n)
-	}
+	double.Equal(t, "entries", 30, n)
 }
 
 // A history has no end, memory has: a walk keeps none of the races that it yielded.
@@ -270,7 +264,5 @@ func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 		}
 		n++
 	}
-	if n != 31 {
-		t.Errorf("%d of 31 entries", n)
-	}
+	double.Equal(t, "entries", 31, n)
 }

@@ -38,9 +38,7 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 		}
 		calls.Wait()
 		for i, r := range sent {
-			if got, want := r.At.Sub(started), time.Duration(i/16)*latency; got != want {
-				t.Fatalf("request %d left after %v, want %v", i, got, want)
-			}
+			double.Equal(t, fmt.Sprint("wait before request ", i), time.Duration(i/16)*latency, r.At.Sub(started))
 		}
 		double.Equal(t, "pace", horseracing.Pace{}, c.Pace())
 	})
@@ -111,9 +109,7 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 		cancel()
 		stopped := time.Now()
 		calls.Wait()
-		if took := time.Since(stopped); took != 0 {
-			t.Errorf("the walks ended %v later", took)
-		}
+		double.Equal(t, "time until the walks end", time.Duration(0), time.Since(stopped))
 	})
 }
 
@@ -153,9 +149,7 @@ func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
 		if err := double.OpenRaces(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		if p := c.Pace(); !p.Until.Equal(started.Add(3000 * time.Second)) {
-			t.Errorf("%+v", p)
-		}
+		double.Equal(t, "the pace's end", started.Add(3000*time.Second), c.Pace().Until)
 		err := double.OpenRaces(t.Context(), c)
 		api, ok := errors.AsType[*horseracing.APIError](err)
 		if !ok || !errors.Is(err, horseracing.ErrRateLimited) || !strings.Contains(err.Error(), "announces is used up until ") || api.RetryAfter != 3000*time.Second || mock.GetTotalCallCount() != 1 || time.Since(started) != 0 {
