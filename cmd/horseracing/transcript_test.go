@@ -26,8 +26,8 @@ import (
 // folder, $NOTHING, and those of the test. After env -i no variable is set.
 //
 // Other commands are fault JSON, which injects a fault, advance TIME, which advances the clock of
-// the fake, race JSON, which adds a race, paid, which prints how many registrations the fake has,
-// write FILE TEXT, and files, which prints the names of those in $DIR.
+// the fake, race JSON, which adds a race, paid and requests, which print how many registrations and
+// requests the fake has had, write FILE TEXT, and files, which prints the names of those in $DIR.
 func transcript(t *testing.T, fake *horseracingtest.Server, name string, places map[string]string) {
 	t.Helper()
 	all := map[string]string{"URL": fake.URL, "DIR": t.TempDir(), "NOTHING": ""}
@@ -71,6 +71,8 @@ func perform(t *testing.T, fake *horseracingtest.Server, dir string, words []str
 		return "", err
 	case "paid":
 		return fmt.Sprint(len(fake.Registrations())), nil
+	case "requests":
+		return fmt.Sprint(fake.RequestCount()), nil
 	case "files":
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		return strings.Join(files, "\n"), err
