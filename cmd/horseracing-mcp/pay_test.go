@@ -1,38 +1,17 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
 func TestAPlanIsPaidOnce(t *testing.T) {
 	l := allowed(t)
 	l.Budget = tokens(t, "100")
-	fake, s := open(t, l)
-	p := s.plan(1)
-	if !strings.HasPrefix(p.Plan, "1-1-2500000000000000000-") || p.Against == nil || len(p.Against) != 0 || p.LeftToday.Tokens != "10" || p.Left.Tokens != "100" || posts(fake) != 0 {
-		t.Fatalf("%+v", p)
-	}
-	for range 2 {
-		if got := s.register(p.Plan); got.State != ledger.Entered || got.Entry == nil || got.Entry.Fee.Tokens != "2.5" || got.Entry.Paid != "yes" {
-			t.Errorf("%+v", got)
-		}
-		fake.Inject(horseracingtest.Fault{Path: "/", Status: 400}) // what is paid stays so if the service cannot be read
-	}
-	fake.ClearFaults()
-	if again := s.plan(1); len(again.Against) != 2 || again.Plan != "" { // the race lists it, and so does the ledger
-		t.Errorf("a second plan: %+v", again)
-	}
-	if entries, err := ledger.Read(l.path); err != nil || len(entries) != 1 || posts(fake) != 1 || len(fake.Registrations()) != 1 {
-		t.Errorf("%d sent, %d paid; the file has %v, %v", posts(fake), len(fake.Registrations()), entries, err)
-	}
+	inBubble(t, l, "plan")
 }
 
 func TestOnlyAPlanOfThisRunPays(t *testing.T) {
@@ -54,41 +33,9 @@ func TestOnlyAPlanOfThisRunPays(t *testing.T) {
 }
 
 func TestALostResponseIsLookedForOnceAndThenSettled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := allowed(t)
-		l.Budget = tokens(t, "100")
-		fake, s := open(t, l)
-		fake.Inject(horseracingtest.Fault{Path: registerPath, ResetAfter: true}, horseracingtest.Fault{Path: registerPath, ResetBefore: true})
-		plans := []string{s.plan(1).Plan, s.plan(2).Plan}
-		for range 2 {
-			if got := s.register(plans[0]); got.State != ledger.Entered { // the race lists it
-				t.Errorf("the response is lost: %+v", got)
-			}
-			if got := s.register(plans[1]); got.State != ledger.Unknown || got.Entry.Paid != "perhaps" || !strings.Contains(got.Note, "call settle") {
-				t.Errorf("the request is lost: %+v", got)
-			}
-		}
-		out := get[settled](s, "settle", nil)
-		until := instant(time.Now().Truncate(time.Hour).Add(2 * time.Hour)) // an hour after the start
-		if len(out.Settled) != 0 || len(out.Unknown) != 1 || out.Unknown[0].Race != 2 || out.Unknown[0].Paid != "perhaps" || !strings.HasPrefix(out.Unknown[0].Note, `recorded: "POST `) || out.Until != until || out.Note == "" {
-			t.Errorf("%+v, want until %s", out, until)
-		}
-		view := get[ledgerView](s, "list_ledger", map[string]any{"limit": 1})
-		sums := []string{view.Paid.Tokens, view.PerhapsPaid.Tokens, view.LeftToday.Tokens, view.Left.Tokens}
-		if !slices.Equal(sums, []string{"2.5", "2.5", "5", "95"}) || view.Entries[0].Race != 2 || view.LeftOut != 1 {
-			t.Errorf("%+v", view)
-		}
-		addRace(t, fake, 2, func(r *horseracing.Race) {
-			r.Participants = []horseracing.RaceParticipant{{Number: 2}} // an empty list would prove nothing
-		})
-		time.Sleep(2 * time.Hour)
-		if out := get[settled](s, "settle", nil); len(out.Settled) != 1 || out.Settled[0].State != ledger.Absent || len(out.Unknown) != 0 || out.Until != "" {
-			t.Errorf("then: %+v", out)
-		}
-		if got := s.register(plans[1]); got.State != ledger.Refused || !strings.Contains(got.Note, "nothing was sent") || posts(fake) != 2 {
-			t.Errorf("afterwards: %+v; %d sent", got, posts(fake))
-		}
-	})
+	l := allowed(t)
+	l.Budget = tokens(t, "100")
+	inBubble(t, l, "lost")
 }
 
 func TestWhatIsNotAllowedOrHasChangedIsRefused(t *testing.T) {

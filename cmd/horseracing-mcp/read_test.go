@@ -10,52 +10,36 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) {
-	fake, s := open(t, settings{})
-	addRace(t, fake, 1, func(r *horseracing.Race) { r.Places, r.Participants = 1, []horseracing.RaceParticipant{{Number: 2}} })
-	addRace(t, fake, 2, func(r *horseracing.Race) {
-		r.RegistrationDeadline = horseracing.NewTimestamp(fake.Now().Add(-time.Minute))
+// The clock of a bubble makes each text the same.
+func inBubble(t *testing.T, set settings, name string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		fake, s := open(t, set)
+		transcript(t, fake, s, name)
 	})
-	addRace(t, fake, 3, func(r *horseracing.Race) { r.MinLevel, r.MaxLevel = 500, 501 })
-	addRace(t, fake, 4, func(r *horseracing.Race) { r.Tier, r.EntryFee = "Delta", *tokens(t, "2") })
-	for name, test := range map[string]struct {
-		args map[string]any
-		want []horseracing.RaceID
-	}{
-		"all, the full one last": {nil, []horseracing.RaceID{3, 4, 5, 1}},
-		"closed ones too":        {map[string]any{"closed": true}, []horseracing.RaceID{3, 4, 5, 2, 1}},
-		"for a horse":            {map[string]any{"horse": 1}, []horseracing.RaceID{4, 5}},
-		"of a level":             {map[string]any{"level": 500, "tier": "omega"}, []horseracing.RaceID{3}},
-		"with a limit":           {map[string]any{"limit": 2.0}, []horseracing.RaceID{3, 4}},
-		"below a fee":            {map[string]any{"max_fee": "2"}, []horseracing.RaceID{4}},
-	} {
-		var got []horseracing.RaceID
-		for _, r := range get[list[raceView]](s, "list_open_races", test.args).Entries {
-			got = append(got, r.Race)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+}
+
+// A race without a closing time is listed, but not for a horse, since it cannot be entered yet.
+func TestOpenRacesAreThoseThatCanBeEntered(t *testing.T) { inBubble(t, settings{}, "open") }
+
+// Each result is small, a text and structured, and has the time of the service.
+func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
+	for _, version := range []string{"", "2025-06-18", "2025-03-26"} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := newFake(t, horseracingtest.WithInMemory())
+			transcript(t, fake, inMemoryAs(t, fake, settings{}, nil, version), "reads")
+		})
 	}
 }
 
-func TestAnOpenRaceWithoutAClosingTimeIsListedAndCannotBeEnteredYet(t *testing.T) {
-	fake, s := open(t, settings{})
-	for want, args := range []map[string]any{{"horse": 1}, nil} { // for a horse the list has only what it can enter now
-		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: 200, Body: `[{"main_race_id":7,"registration_deadline":null}]`})
-		got := get[list[raceView]](s, "list_open_races", args).Entries
-		if len(got) != want || want > 0 && (got[0].Enterable || !strings.Contains(got[0].Note, "cannot be entered yet")) {
-			t.Errorf("%v: %+v", args, got)
-		}
-	}
+func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
+	inBubble(t, allowed(t), "mistakes")
 }
 
 func TestListsAreReadOnWithTheirCursor(t *testing.T) {
@@ -80,93 +64,6 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 		}
 		if len(seen) != test.want {
 			t.Errorf("%s: %d of %d", tool, len(seen), test.want)
-		}
-	}
-}
-
-func TestEachReadingToolReturnsWhatTheServiceHas(t *testing.T) {
-	fake, s := open(t, settings{})
-	open := get[list[raceView]](s, "list_open_races", nil)
-	if r := open.Entries[0]; r.Fee != (amount{"2.5", "2500000000000000000"}) || r.Prizes[0] != (amount{"6", "6000000000000000000"}) || r.Name != instruction || !r.Enterable || r.Finished {
-		t.Errorf("open races: %+v", open)
-	}
-	results := get[list[raceView]](s, "list_results", map[string]any{"since": fake.Now().AddDate(-1, 0, 0).Format(time.DateOnly)})
-	one := get[wholeRace](s, "get_race", map[string]any{"race": results.Entries[0].Race})
-	if len(one.Runners) != len(one.Horses) || one.Runners[0].Horse != one.Horses[0] || one.Runners[0].Total == 0 {
-		t.Errorf("a finished race: %+v", one)
-	}
-	horse := get[horseView](s, "get_horse", map[string]any{"horse": 1})
-	withTraits := get[horseView](s, "get_horse", map[string]any{"horse": 1, "traits": true})
-	owned := get[list[horseView]](s, "list_owned_horses", nil)
-	if horse.Horse != 1 || owned.Entries[0].Horse != 1 || horse.Name == "" || horse.Appearance != nil || withTraits.Appearance == nil || len(owned.Entries) != len(fake.Horses(0)) || owned.Entries[0].Appearance != nil {
-		t.Errorf("horse %+v, %d owned", horse, len(owned.Entries))
-	}
-	missions := get[list[missionView]](s, "list_missions", map[string]any{"horse": 1})
-	breeding := get[list[breedingView]](s, "list_breeding", map[string]any{"limit": 1})
-	cups := get[list[tournamentView]](s, "list_tournaments", map[string]any{"tier": 5})
-	if missions.Entries[0].Name == "" || len(breeding.Entries) != 1 || breeding.LeftOut == 0 || breeding.Entries[0].Price.Units == "0" || breeding.Entries[0].Price.Tokens == "" || len(cups.Entries) > 0 && cups.Entries[0].Tier != 5 {
-		t.Errorf("missions %+v, breeding %+v, tournaments %+v", missions, breeding, cups)
-	}
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/open", Status: http.StatusOK, Body: `[{"main_race_id":"x"}]`})
-	if open := get[list[raceView]](s, "list_open_races", nil); !strings.HasPrefix(open.Note, "some entries could not be read: ") {
-		t.Errorf("an entry that cannot be read: %+v", open)
-	}
-}
-
-// A token is at least two bytes of JSON, mostly three or four.
-const tenThousandTokens = 25_000
-
-func TestAResultIsSmallIsATextTooAndHasTheTimeOfTheService(t *testing.T) {
-	fake := newFake(t, horseracingtest.WithInMemory())
-	for _, version := range []string{"", "2025-06-18", "2025-03-26"} {
-		s := inMemoryAs(t, fake, settings{}, nil, version)
-		for tool, args := range map[string]map[string]any{
-			"list_open_races": nil, "list_results": nil, "list_owned_horses": nil, "list_breeding": nil, "list_tournaments": {"finished": true},
-			"get_race": {"race": 1}, "get_horse": {"horse": 1}, "list_missions": {"horse": 1},
-		} {
-			result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var repeated any
-			text := result.Content[0].(*mcp.TextContent).Text
-			err = json.Unmarshal([]byte(text), &repeated)
-			if diff := cmp.Diff(result.StructuredContent, repeated); diff != "" || len(text) > tenThousandTokens || err != nil || len(result.Content) != 1 {
-				t.Errorf("%s of version %q: %d bytes, %v, %s", tool, version, len(text), err, diff)
-			}
-			now, err := time.Parse(time.RFC3339, result.StructuredContent.(map[string]any)["now"].(string))
-			if distance := fake.Now().Sub(now).Abs(); err != nil || distance > 5*time.Second {
-				t.Errorf("%s: now is %v, %v", tool, now, err)
-			}
-		}
-	}
-}
-
-func TestAMistakeInAnArgumentIsNamedWithWhatIsExpected(t *testing.T) {
-	fake, s := open(t, allowed(t))
-	fake.Inject(horseracingtest.Fault{Path: "/api/v1/horses/missions/7", Status: 403, Body: "<!DOCTYPE html><html>blocked</html>", Times: -1})
-	for _, test := range []struct {
-		tool string
-		args map[string]any
-		want string // at the beginning, and after it
-	}{
-		{"get_race", nil, `validating "arguments": missing properties: ["race"]`},
-		{"get_race", map[string]any{"race": "7"}, `validating "arguments": /properties/race: type: 7 has type "string", want "integer"`},
-		{"get_race", map[string]any{"race": -1}, `validating "arguments": /properties/race: minimum: `},
-		{"get_race", map[string]any{"race": 1 << 53}, `validating "arguments": /properties/race: maximum: `},
-		{"get_race", map[string]any{"race": 99999}, "not_found: "},
-		{"list_results", map[string]any{"cursor": "x"}, "invalid_argument: cursor must be"},
-		{"list_results", map[string]any{"since": "yesterday"}, "invalid_argument: since must be a date or a time"},
-		{"list_results", map[string]any{"tier": 99}, "failed: there is no tier 99"},
-		{"list_results", map[string]any{"limit": 101}, `validating "arguments": /properties/limit: maximum: `},
-		{"list_open_races", map[string]any{"max_fee": "a lot"}, "invalid_argument: max_fee must be a number of tokens"},
-		{"list_open_races", map[string]any{"tier": "Silver"}, `invalid_argument: of a tier "Silver"; found: Omega`},
-		{"list_missions", map[string]any{"horse": 7}, "unavailable: an HTML page; the page is from a proxy or firewall"},
-	} {
-		problem := s.call(test.tool, test.args, nil)
-		code, words, _ := strings.Cut(test.want, ": ")
-		if !strings.HasPrefix(problem, code+": ") || !strings.Contains(problem, words) {
-			t.Errorf("%s %v: %q, want %q", test.tool, test.args, problem, test.want)
 		}
 	}
 }
