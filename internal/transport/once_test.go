@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
@@ -25,14 +27,12 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	}))
 	post, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
 	_, err := Once{tripFunc(func(req *http.Request) (*http.Response, error) {
-		if _, err := wire.RoundTrip(req.WithContext(context.Background())); err == nil {
-			t.Error("it was sent without its context")
-		}
+		_, err := wire.RoundTrip(req.WithContext(context.Background()))
+		equal(t, "without its context", cmpopts.AnyError, err, cmpopts.EquateErrors())
 		bare := req.WithContext(req.Context())
 		bare.Body = http.NoBody
-		if _, err := wire.RoundTrip(bare); err == nil {
-			t.Error("it was sent without its body")
-		}
+		_, err = wire.RoundTrip(bare)
+		equal(t, "without its body", cmpopts.AnyError, err, cmpopts.EquateErrors())
 		req.Header.Set("Idempotency-Key", "1")
 		req.Header["X-Idempotency-Key"] = nil
 		resp, err := wire.RoundTrip(req)
@@ -68,7 +68,7 @@ func closed() net.Conn {
 func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *testing.T) {
 	traced := tripFunc(func(req *http.Request) (*http.Response, error) {
 		httptrace.ContextClientTrace(req.Context()).GetConn("game.test:80")
-		return nil, errReset
+		return fails(req)
 	})
 	srv := httptest.NewUnstartedServer(nil)
 	srv.TLS = &tls.Config{NextProtos: []string{"own"}, MinVersion: tls.VersionTLS12}
@@ -110,19 +110,18 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 		"a connection that is closed":             {dials(closed()), direct, false},
 		"another transport that wanted one":       {traced, direct, false},
 		"a connection of a protocol of its own":   {added, overTLS, false},
-		"another, after a request without one":    {tripFunc(func(*http.Request) (*http.Response, error) { return nil, errReset }), afterAnother(nil), false},
+		"another, after a request without one":    {tripFunc(fails), afterAnother(nil), false},
 		"no connection, after a request with one": {dials(nil), afterAnother(closed()), true},
 		"a connection, after a request with none": {dials(closed()), afterAnother(nil), false},
-		"a wrapper that fails":                    {dials(), func(*http.Request, *Wire) (*http.Response, error) { return nil, errReset }, false},
+		"a wrapper that fails":                    {dials(), func(req *http.Request, _ *Wire) (*http.Response, error) { return fails(req) }, false},
 	} {
 		wire := NewWire(test.transport)
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://game.test/", strings.NewReader("{}"))
 		_, err := Once{Whole{Timeout: 50 * time.Millisecond, MaxBytes: 1000, Next: tripFunc(func(req *http.Request) (*http.Response, error) {
 			return test.wrapper(req, wire)
 		})}}.RoundTrip(req)
-		if _, isUnsent := errors.AsType[*UnsentError](err); isUnsent != test.isUnsent || err == nil {
-			t.Errorf("%s: unsent: %t, %v", name, isUnsent, err)
-		}
+		_, isUnsent := errors.AsType[*UnsentError](err)
+		equal(t, name+": it failed, and is unsent", []bool{true, test.isUnsent}, []bool{err != nil, isUnsent})
 	}
 }
 
@@ -131,9 +130,8 @@ func TestWireKeepsConnectionsUnlessTheRequestIsAWrite(t *testing.T) {
 	for name, callers := range map[string]http.RoundTripper{"no transport": nil, "the caller's": &http.Transport{MaxIdleConnsPerHost: 100}} {
 		w := NewWire(callers)
 		reads, writes := w.reads.(*http.Transport), w.writes.(*http.Transport)
-		if reads.DisableKeepAlives || reads.MaxIdleConnsPerHost < 100 || !writes.DisableKeepAlives {
-			t.Errorf("%s: reads: %d idle connections, disabled %t; writes: disabled %t", name, reads.MaxIdleConnsPerHost, reads.DisableKeepAlives, writes.DisableKeepAlives)
-		}
+		isKept := !reads.DisableKeepAlives && reads.MaxIdleConnsPerHost >= 100
+		equal(t, name+": connections of reads and of writes are kept", []bool{true, false}, []bool{isKept, !writes.DisableKeepAlives})
 	}
 }
 

@@ -7,9 +7,12 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -22,6 +25,13 @@ type tripFunc func(*http.Request) (*http.Response, error)
 
 func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
+func equal(t rapid.TB, what string, want, got any, opts ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, opts...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // attempt is the outcome of an attempt.
 type attempt struct {
 	resp *http.Response
@@ -29,6 +39,9 @@ type attempt struct {
 }
 
 func failure(err error) attempt { return attempt{err: err} }
+
+// fails is a transport that always fails.
+func fails(*http.Request) (*http.Response, error) { return nil, errReset }
 
 // status returns an attempt with a response.
 func status(code int) attempt {
@@ -76,15 +89,13 @@ func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing
 		{"nothing, as if the goroutine was ended", attempt{}, Conclusive, false, false},
 	} {
 		for method, want := range map[string]bool{http.MethodGet: test.read, http.MethodPost: test.write} {
-			if meaning, mayRepeat := Classify(method, test.attempt.resp, test.attempt.err); meaning != test.meaning || mayRepeat != want {
-				t.Errorf("%s %s: meaning %d, want %d; may be repeated: %t", method, test.name, meaning, test.meaning, !want)
-			}
+			meaning, mayRepeat := Classify(method, test.attempt.resp, test.attempt.err)
+			equal(t, method+" "+test.name+": meaning, and may be repeated", []any{test.meaning, want}, []any{meaning, mayRepeat})
 		}
 	}
 	for code := 500; code <= 599; code++ {
-		if meaning, _ := Classify(http.MethodGet, status(code).resp, nil); meaning != Transient {
-			t.Errorf("status %d is not transient", code)
-		}
+		meaning, _ := Classify(http.MethodGet, status(code).resp, nil)
+		equal(t, "status "+strconv.Itoa(code), Transient, meaning)
 	}
 }
 
@@ -94,14 +105,13 @@ func TestBackoffIsSpreadAtRandom(t *testing.T) {
 		retries        int
 		demanded, most time.Duration
 	}{{0, 0, minWait}, {3, 0, 8 * minWait}, {10, 0, maxWait}, {0, 10 * time.Second, 11 * time.Second}, {0, 14900 * time.Millisecond, maxWait}} {
-		demanded, most := test.demanded, test.most
-		shortest, longest := time.Duration(math.MaxInt64), time.Duration(0)
+		var waits []time.Duration
 		for range 200 {
-			wait := Backoff(minWait, maxWait, test.retries, status(500).after(demanded).resp)
-			shortest, longest = min(shortest, wait), max(longest, wait)
+			waits = append(waits, Backoff(minWait, maxWait, test.retries, status(500).after(test.demanded).resp))
 		}
-		if shortest < demanded || longest > most || longest-shortest < (most-demanded)*9/10 {
-			t.Errorf("200 waits of at least %v are from %v to %v", demanded, shortest, longest)
+		shortest, longest := slices.Min(waits), slices.Max(waits)
+		if shortest < test.demanded || longest > test.most || longest-shortest < (test.most-test.demanded)*9/10 {
+			t.Errorf("%+v: the waits are from %v to %v", test, shortest, longest)
 		}
 	}
 }
@@ -125,8 +135,6 @@ func TestBudgetIsFullAtFirstAndNeverMoreThanThat(t *testing.T) {
 	var b Budget
 	for _, step := range []struct{ add, want int }{{0, 500}, {1, 500}, {-5, 495}, {-1, 494}, {5, 499}, {5, 500}, {-501, -1}, {2, 1}} {
 		b.Add(step.add)
-		if got := b.Left(); got != step.want {
-			t.Errorf("%+v: %d tokens", step, got)
-		}
+		equal(t, "tokens", step.want, b.Left())
 	}
 }
