@@ -15,9 +15,9 @@ import (
 
 // A Cursor is the position after an entry of a listing. It includes the tier. The cursor of a
 // Pager also includes the Since of its query. Pass a Cursor as a query's Resume to continue
-// there, in any process and at any Concurrency. It does not expire. A query of another listing
-// or of another tier fails with ErrInvalidArgument. The zero Cursor is the beginning of a
-// listing.
+// there, in any process and at any Concurrency. It does not expire. If it comes from another
+// listing or tier than the one that the query reads, the query fails with ErrInvalidArgument.
+// The zero Cursor is the beginning of a listing.
 //
 // A Pager's cursor leads to older entries only. To read entries that finish later, store the
 // cursor of a [Follower].

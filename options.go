@@ -324,8 +324,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // The context ends every wait of a call, except [OnSend] and a response that package ledger
 // waits for. In addition, no wait lasts longer than this:
 //
-//	for the turn of the call, after other requests,   MaxWait for all attempts of a call together,
-//	a Retry-After or an announced limit               no limit for a page
+//	for the turn of the call, which other requests,   MaxWait for all attempts of a call together,
+//	a Retry-After or an announced limit can delay     no limit for a page
 //	for a permit of the Limiter                       no limit, and MaxWait does not include it
 //	for a response with its body                      WithAttemptTimeout, or the Timeout of
 //	                                                  WithHTTPClient if that is shorter
@@ -387,7 +387,7 @@ func (r Retry) problem() error {
 // Pace is what a client has learned about the service's rate limit. The client heeds a limit
 // that the service announces (RateLimit-Remaining). Otherwise it slows down only after a
 // refusal: status 429 or 503, or 403 with a Retry-After. PerSecond is for all routes together.
-// A route is held, which means that its requests wait, during a backoff, until a Retry-After
+// While a route is held, its requests wait. It is held during a backoff, until a Retry-After
 // has passed, and while an announced limit is used up.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited

@@ -19,7 +19,7 @@ import (
 // of another tier) fails with ErrInvalidArgument when the pager is ranged over.
 type ResultsQuery struct {
 	Tier   TierID    // default TierOmega
-	Before time.Time // only entries that start before this time, in 1970 or later; default now, by the service's clock
+	Before time.Time // only entries that start before this time, which must be in 1970 or later; default now, by the service's clock
 	Since  time.Time // only entries that start at this time or later; default the whole history
 
 	// Resume continues after the position of a saved cursor, with its tier and its Since. A

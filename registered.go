@@ -46,12 +46,12 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // Otherwise the race may not list the horse yet, and Registered returns an error. Every error
 // matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when another call can
 // decide: usually an hour or two after the race has closed, by the service's clock. If the
-// race could not be read, RetryAt is at the end of the response's Retry-After, or without one
-// in a minute. If no later call can decide, RetryAt is zero, and only the game shows whether
-// the fee is paid. This is so, for example, if the race does not exist or lacks its deadline
-// or its start, if it still lists no horse two hours after both, or if the API key is refused.
-// Wait for a minute at least between two calls, since the local clock may be ahead of the
-// service's.
+// race could not be read, RetryAt is when the response's Retry-After ends, or a minute after
+// the call if there is none. If no later call can decide, RetryAt is zero, and only the game
+// shows whether the fee is paid. This is so, for example, if the race does not exist or lacks
+// its deadline or its start, if it still lists no horse two hours after both, or if the API
+// key is refused. Wait for a minute at least between two calls, since the local clock may be
+// ahead of the service's.
 //
 // The race counts as read at the response's Date minus its Age, or without a Date at the time
 // of the local clock.

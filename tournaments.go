@@ -121,7 +121,7 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 }
 
 // UnmarshalJSON accepts any name of the currency. If the members name several currencies, it
-// reads Token and TreasuryToken only from the members that are named after "token".
+// reads Token from additional_token and TreasuryToken from additional_treasury_token.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var values map[string]json.RawMessage
 	if err := unmarshal(data, &values); err != nil {

@@ -15,7 +15,7 @@ import (
 // WatchQuery configures [RacesService.Watch].
 type WatchQuery struct {
 	Interval time.Duration // time between polls; default 15s
-	Known    []RaceID      // races that are not reported as opened when they are listed first, such as those of the last snapshot before a restart
+	Known    []RaceID      // races that are not reported as opened when they are listed for the first time, such as those of the last snapshot before a restart
 }
 
 const watchInterval = 15 * time.Second

@@ -7,16 +7,17 @@
 //  1. Until the first refusal, nothing waits.
 //  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each
 //     probe waits for three fifths of the time since the refusal, give or take a tenth. The
-//     wait is at least 20 ms and the interval of the rate, and at most 50 seconds. After five
-//     seconds without a response the next probe may be sent.
+//     wait is at most 50 seconds, and never shorter than 20 ms or than the interval between
+//     requests at the present rate. After five seconds without a response the next probe may
+//     be sent.
 //  3. Accepted and refused requests are counted. The count begins anew after five seconds
 //     without a request, and every five seconds while all requests are accepted. When a
 //     backoff ends and the count is at least thirty, the first rate is set: the accepted
 //     requests divided by the time since the count began, backoffs included. From then on
-//     requests are sent evenly. Because the first rate is a guess, slow start follows: in the
-//     time that thirty requests take at the first rate, the rate doubles, again and again.
-//     The next refusal ends slow start. As the rate had passed the limit some time before, it
-//     is cut twice.
+//     requests are sent evenly. Because the first rate is a guess, slow start follows: the
+//     rate doubles in the time that thirty requests take at the first rate, doubles again in
+//     the next such time, and so on. The next refusal ends slow start. As the rate had passed
+//     the limit some time before, it is cut twice.
 //  4. Each later backoff cuts the rate to 85 % (beta of RFC 9438), or to the rate at which
 //     requests were accepted since the last cut, if that is less and thirty or more were sent
 //     since. A cut leaves at least half of the rate. No rate is below one request in six
@@ -37,8 +38,8 @@
 //  8. There is one learner for each route and one for all routes, and both must allow a
 //     request. The learner of all routes learns from the first refusal in each backoff of a
 //     route. There is one exception: if the last ninety requests of another route were
-//     accepted, the newest in the last 100 seconds, the limit belongs to the refused route
-//     alone.
+//     accepted, and the newest of them was sent less than 100 seconds ago, the limit belongs
+//     to the refused route alone.
 //  9. Until a Retry-After has passed, or while an announced limit is used up, its route is
 //     held: no request of the route is sent, not even a probe. A write also waits for the
 //     Retry-After of a 503 to another route, because after a 503 its own outcome would be

@@ -4,11 +4,11 @@
 //	meaning.go  what a response or an error means: for retries, and for the pace
 //	retry.go    the backoff before a retry, and the budget of retries
 //	whole.go    a RoundTripper that returns a complete response or an error
-//	once.go     a RoundTripper that sends a write once, and the connections of reads and writes
+//	once.go     a RoundTripper that sends a write once, and one that uses a new connection for each write
 //
-// The table at Retry, in the package horseracing, says how long each wait of a call can be. Of
-// these waits, Whole limits that for a response, and Backoff returns that before a retry.
-// Package pace has the waits for a turn and for a permit.
+// The table at Retry, in the package horseracing, says how long each wait of a call can be.
+// Whole limits the wait for a response, and Backoff returns the wait before a retry. The waits
+// for a turn and for a permit are in package pace.
 package transport
 
 import (
