@@ -168,7 +168,7 @@ func (x *exchange) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	resp, err = x.backend.send.RoundTrip(req)
 	x.last.attempt = newAttempt(before.number+1, resp, err)
 	switch isStopped := err != nil && x.ctx.Err() != nil && before.status > 299; {
-	case isStopped && transport.MayHaveTakenEffect(x.request.op.method, 0, err): // no one may take it for the refusal
+	case isStopped && transport.MayHaveTakenEffect(x.request.op.method, 0, err): // errors.As is not to find the earlier refusal
 		x.last.err = fmt.Errorf("%w after status %d", err, before.status)
 	case isStopped:
 		x.last.err = &stoppedAfter{err, before.apiError()}

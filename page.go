@@ -29,7 +29,7 @@ type listing[T any] struct {
 	kind      cursorKind
 	route     string
 	byOffset  bool                                  // pages are requested by offset, not by start time
-	place     func(*T) (start Timestamp, of TierID) // of an entry; the tier that it names, zero if that is not known
+	place     func(*T) (start Timestamp, tier TierID) // of an entry; the tier that it names, zero if that is not known
 	isPending func(*T) bool                         // reports whether an entry is listed before it has its result, or is nil if none is
 	order     pace.Priority                         // priority of its requests
 	tier      TierID                                // zero is the service's default, which no request names
@@ -38,14 +38,14 @@ type listing[T any] struct {
 // listed is an entry of a listing, or an error in its position, as a walk yields it.
 type listed[T any] = walk.Entry[*T]
 
-func placeRace(r *Race) (start Timestamp, of TierID) {
+func placeRace(r *Race) (start Timestamp, tier TierID) {
 	if r.Tier == TierNameOmega {
-		of = TierOmega
+		tier = TierOmega
 	}
-	return r.StartTime, of
+	return r.StartTime, tier
 }
 
-func placeTournament(t *Tournament) (start Timestamp, of TierID) { return t.StartTime, t.Tier }
+func placeTournament(t *Tournament) (start Timestamp, tier TierID) { return t.StartTime, t.Tier }
 
 func (l *listing[T]) op() operation {
 	return operation{method: http.MethodGet, route: l.route, priority: l.order, isPage: true}

@@ -206,7 +206,7 @@ func newPager[T any](q ResultsQuery, first int64, l listing[T]) *Pager[T] {
 		problem = fmt.Errorf("an Offset of %d is negative", first)
 	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
 		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
-	case !q.Before.IsZero() && minMilliseconds <= first && first < 0: // where an entry is read as one without a start
+	case !q.Before.IsZero() && minMilliseconds <= first && first < 0: // an entry that starts then counts as one without a start
 		problem = fmt.Errorf("the Before %s is not after the beginning of 1970", q.Before.Format(time.RFC3339Nano))
 	case !q.Since.IsZero() && !q.Before.IsZero() && p.since > first+1:
 		problem = fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano))

@@ -22,7 +22,7 @@ const (
 	longestBackoff = 5 * time.Minute // between failures, unless the interval is longer
 	maxRefusal     = time.Hour       // a longer Retry-After is cut to this
 
-	emptyDelay = 200 * time.Millisecond // the pause before an empty list is requested again: a replica that lags shows none
+	emptyDelay = 200 * time.Millisecond // the pause before an empty list is requested again, since a replica that lags may show one
 )
 
 // wait waits until the next poll is due: an interval after a success, a growing backoff

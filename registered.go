@@ -67,7 +67,8 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 		return false, failedReading(err)
 	}
 	made := responseTime(l.header, requested)
-	var unread, unlisted *UndecidedError // by the first entry that may hide the horse; that may list it later
+	var unread *UndecidedError   // of the first entry that may hide the horse
+	var unlisted *UndecidedError // of the first entry that may list it later
 	isFound := false
 	for i := range l.entries {
 		e := &l.entries[i]
