@@ -28,11 +28,11 @@ type listing[T any] struct {
 	backend   *backend
 	kind      cursorKind
 	route     string
-	byOffset  bool                                  // pages are requested by offset, not by start time
+	byOffset  bool                                    // pages are requested by offset, not by start time
 	place     func(*T) (start Timestamp, tier TierID) // of an entry; the tier that it names, zero if that is not known
-	isPending func(*T) bool                         // reports whether an entry is listed before it has its result, or is nil if none is
-	order     pace.Priority                         // priority of its requests
-	tier      TierID                                // zero is the service's default, which no request names
+	isPending func(*T) bool                           // reports whether an entry is listed before it has its result, or is nil if none is
+	order     pace.Priority                           // priority of its requests
+	tier      TierID                                  // zero is the service's default, which no request names
 }
 
 // listed is an entry of a listing, or an error in its position, as a walk yields it.
