@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -169,44 +169,23 @@ func posts(fake *horseracingtest.Server) (n int) {
 	return n
 }
 
-func TestHelpNamesTheVariablesAndStandardInput(t *testing.T) {
-	var stderr bytes.Buffer
-	status := run(t.Context(), []string{"--help"}, os.Getenv, nil, nil, &stderr)
-	for _, want := range []string{"standard", "input", "HORSERACING_BASE_URL", "HORSERACING_API_KEY", "HORSERACING_USER_KEY", "-ledger"} {
-		if status != 0 || !strings.Contains(stderr.String(), want) {
-			t.Errorf("status %d, %q is not in\n%s", status, want, &stderr)
+// The help, and the mistakes of the person who starts the program, whose status is 2.
+func TestHelpAndMistakesOfThePerson(t *testing.T) {
+	dir := t.TempDir()
+	double.Transcript(t, "testdata/program.txt", func(command string) string {
+		env, args := map[string]string{}, strings.Fields(strings.ReplaceAll(command, "$DIR", dir))
+		for args[0] != "horseracing-mcp" {
+			name, value, _ := strings.Cut(args[0], "=")
+			env[name], args = strings.ReplaceAll(value, `\n`, "\n"), args[1:]
 		}
-	}
-}
-
-func TestMistakesOfThePersonAreStatus2(t *testing.T) {
-	env := map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k"}
-	owner := map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k", "HORSERACING_USER_KEY": "u"}
-	path := filepath.Join(t.TempDir(), "l")
-	for _, test := range []struct {
-		env  map[string]string
-		args []string
-		want string
-	}{
-		{nil, nil, "HORSERACING_BASE_URL"},
-		{nil, []string{"-demo", "-ledger", path, "-max-fee", "1", "-daily", "1"}, "--demo"},
-		{env, []string{"-ledger", path, "-max-fee", "1"}, "all three"},
-		{env, []string{"-budget", "1"}, "all three"},
-		{env, []string{"--confirm"}, "all three"},
-		{env, []string{"--ledger", "paid.jsonl", "--max-fee", "1", "--daily", "1"}, "absolute path"},
-		{owner, []string{"--ledger", "/no such folder/paid.jsonl", "--max-fee", "1", "--daily", "1"}, "no such file"},
-		{env, []string{"-horses", "1,x"}, "not the number"},
-		{env, []string{"-max-fee", "much"}, "max-fee"},
-		{env, []string{"-ledger", path, "-max-fee", "1", "-daily", "1"}, "HORSERACING_USER_KEY"},
-		{env, []string{"x"}, "unexpected"},
-		{env, []string{"--text"}, "not defined"},
-		{map[string]string{"HORSERACING_BASE_URL": "https://game.example", "HORSERACING_API_KEY": "k", "HORSERACING_USER_KEY": "u\n"}, nil, "HORSERACING_USER_KEY contains a newline"},
-	} {
 		var stderr bytes.Buffer
-		if status := run(t.Context(), test.args, func(name string) string { return test.env[name] }, nil, nil, &stderr); status != 2 || !strings.Contains(stderr.String(), test.want) {
-			t.Errorf("%v: status %d, %q", test.args, status, stderr.String())
+		status := run(t.Context(), args[1:], func(name string) string { return env[name] }, nil, nil, &stderr)
+		printed := strings.TrimSuffix(stderr.String(), "\n")
+		if status != 0 {
+			printed = printed[strings.LastIndex(printed, "\n")+1:]
 		}
-	}
+		return fmt.Sprintf("%s\nstatus %d", printed, status)
+	})
 }
 
 // setEnv sets what the program reads of its environment.
@@ -230,33 +209,17 @@ type closer struct{ bytes.Buffer }
 
 func (c *closer) Close() error { return nil }
 
-// net/http logs what follows a response that is longer than it says. That may hold keys.
 func TestNothingOfAResponseIsLogged(t *testing.T) {
 	fake := newFake(t)
-	echoing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		connection, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer connection.Close()
-		fmt.Fprint(connection, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", fake.APIKey)
-		_, _ = connection.Read(make([]byte, 1)) // until the program closes it
-	}))
-	defer echoing.Close()
 	setEnv(t, fake)
-	t.Setenv("HORSERACING_BASE_URL", echoing.URL)
+	t.Setenv("HORSERACING_BASE_URL", double.Echoing(t, "[]", fake.APIKey))
 	var stderr bytes.Buffer
 	s, _ := launch(t, &stderr)
 	for range 5 { // net/http does not always notice
-		if problem := s.call("list_open_races", nil, nil); problem != "" {
-			t.Error(problem)
-		}
+		double.Equal(t, "the problem", "", s.call("list_open_races", nil, nil))
 	}
 	s.Close()
-	if stderr.Len() > 0 {
-		t.Errorf("%s", &stderr)
-	}
+	double.Equal(t, "standard error", "", stderr.String())
 }
 
 func TestTheEndOfTheInputCancelsNothing(t *testing.T) {

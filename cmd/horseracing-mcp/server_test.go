@@ -3,13 +3,17 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // tools are those that a host is offered, by name.
@@ -49,14 +53,14 @@ func TestWithoutALedgerNothingCanPayAndHintsAndTheBundleAreTrue(t *testing.T) {
 	if len(reading) != 8 || inBundle != 8 || len(bundle.Tools) != 8 || len(all) != 12 || bundle.Version != horseracing.Version {
 		t.Errorf("%d tools read, %d of them in the bundle, %d in all; version %q", len(reading), inBundle, len(all), bundle.Version)
 	}
-	for name, tool := range all {
-		hints := tool.Annotations
-		changes := name == "register" || name == "settle"
-		if hints.ReadOnlyHint == changes || reading[name] != nil && changes || hints.DestructiveHint == nil || *hints.DestructiveHint != (name == "register") || !hints.IdempotentHint || hints.OpenWorldHint == nil || *hints.OpenWorldHint != (name != "list_ledger") {
-			t.Errorf("%s: %+v", name, hints)
-		}
-		if tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || tool.InputSchema == nil {
-			t.Errorf("%s: %+v", name, tool)
+	var hints strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		tool := all[name]
+		annotations, err := json.Marshal(tool.Annotations)
+		fmt.Fprintf(&hints, "%s %s\n", name, annotations)
+		if err != nil || tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || tool.InputSchema == nil {
+			t.Errorf("%s: %+v, %v", name, tool, err)
 		}
 	}
+	double.Golden(t, "testdata/hints.txt", hints.String())
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestAClosedPipeIsQuiet(t *testing.T) {
@@ -39,24 +39,11 @@ func TestAClosedPipeIsQuiet(t *testing.T) {
 	}
 }
 
-// net/http logs what follows a response that is longer than it says. That may hold keys.
 func TestNothingOfAResponseIsLogged(t *testing.T) {
 	t.Parallel()
-	echoing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		connection, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer connection.Close()
-		fmt.Fprint(connection, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]the-api-key the-user-key")
-		_, _ = connection.Read(make([]byte, 1)) // until the program closes it
-	}))
-	defer echoing.Close()
+	url := double.Echoing(t, "[]", "the-api-key the-user-key")
 	for range 5 { // net/http does not always notice
-		if got := run(t, variables(echoing.URL, "the-api-key", "the-user-key"), "owned", "--json"); got != (result{}) {
-			t.Errorf("%+v", got)
-		}
+		double.Equal(t, "what is printed", result{}, run(t, variables(url, "the-api-key", "the-user-key"), "owned", "--json"), cmp.AllowUnexported(result{}))
 	}
 }
 

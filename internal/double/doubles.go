@@ -5,9 +5,11 @@ package double
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -235,4 +237,21 @@ var wrongTypes = map[string]string{
 	"info": `"Oval"`, "info.hippodrome_type": "1", "info.turf": "null", "status": "2", "v2": "1", "no_equipment": "0", "tier": "5", "type": "[]",
 	"length": `"14"`, "prizes": `"none"`, "participants.total": `"61.5"`, "participants.lane": `{}`,
 	"name": "7", "gender": "0", "height": `"1.6 m"`, "appearance": `{}`, "description": "{}",
+}
+
+// Echoing serves a body and then, beyond the length that it said, the keys. net/http logs that.
+func Echoing(t *testing.T, body, keys string) (url string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		connection, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer connection.Close()
+		fmt.Fprintf(connection, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s%s", len(body), body, keys)
+		_, _ = connection.Read(make([]byte, 1)) // until the program closes it
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
