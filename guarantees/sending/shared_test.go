@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,82 +13,39 @@ import (
 	"time"
 
 	"github.com/jarcoal/httpmock"
-	"golang.org/x/time/rate"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// crawls has each client crawl with four requests in flight for so long.
-func crawls(t *testing.T, clients []*horseracing.Client, length time.Duration) {
+// crawl has a client crawl with four requests in flight for so long.
+func crawl(t *testing.T, c *horseracing.Client, length time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, c := range clients {
-		for range 4 {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					_, _ = c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
-				}
-			})
-		}
+	for range 4 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1)
+			}
+		})
 	}
 	all.Wait()
 	time.Sleep(time.Second) // in which what is in flight ends
 	synctest.Wait()
 }
 
-// limited responds to the requests that a limit accepts, after 15 to 25 ms, and refuses the others.
-func limited(limit *rate.Limiter, refuse httpmock.Responder) httpmock.Responder {
-	return func(req *http.Request) (*http.Response, error) {
-		time.Sleep(time.Millisecond)
-		if !limit.Allow() {
-			return refuse(req)
-		}
-		time.Sleep(15*time.Millisecond + rand.N(10*time.Millisecond)) // no two clients in step
-		return httpmock.NewStringResponder(http.StatusOK, "[]")(req)
-	}
-}
-
-// counting counts the responses of each method with a status, from then on.
-func counting(n map[string]float64, status int, from time.Time, respond httpmock.Responder) httpmock.Responder {
+// counting counts the responses of each method with a status.
+func counting(n map[string]float64, status int, respond httpmock.Responder) httpmock.Responder {
 	var mu sync.Mutex
 	return func(req *http.Request) (*http.Response, error) {
 		resp, err := respond(req)
 		mu.Lock()
 		defer mu.Unlock()
-		if resp.StatusCode == status && !time.Now().Before(from) {
+		if resp.StatusCode == status {
 			n[req.Method]++
 		}
 		return resp, err
-	}
-}
-
-// TestClientsOfOneKeyShareALimitEvenly: behind 50 requests a second that are refused without a
-// Retry-After, the slowest has at least half as many pages as the fastest.
-func TestClientsOfOneKeyShareALimitEvenly(t *testing.T) {
-	double.UnlessShort(t) // clients share no memory
-	for _, n := range []int{2, 5, 10} {
-		for range double.Worlds(1, 4, 0) {
-			double.Run(t, fmt.Sprint(n), func(t *testing.T) {
-				respond := limited(rate.NewLimiter(50, 50), double.Respond(http.StatusTooManyRequests, ""))
-				learned := time.Now().Add(5 * time.Minute)
-				clients, accepted := make([]*horseracing.Client, n), make([]map[string]float64, n)
-				for i := range clients {
-					accepted[i] = map[string]float64{}
-					clients[i] = double.Client(t, counting(accepted[i], http.StatusOK, learned, respond))
-				}
-				crawls(t, clients, 25*time.Minute)
-				var shares []float64
-				for i := range accepted {
-					shares = append(shares, accepted[i]["GET"])
-				}
-				share := slices.Min(shares) / slices.Max(shares)
-				if t.Logf("%d clients: least over greatest share %.2f", n, share); share < 0.5 {
-					t.Error("0.5 are wanted")
-				}
-			})
-		}
 	}
 }
 
@@ -117,7 +72,7 @@ func TestRegistrationsMeetNoMore503sThanReads(t *testing.T) {
 			left--
 			return httpmock.NewStringResponder(http.StatusOK, "[]")(req)
 		}
-		c := double.Client(t, counting(accepted, 200, time.Now(), counting(refused, 503, time.Now(), respond)))
+		c := double.Client(t, counting(accepted, 200, counting(refused, 503, respond)))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		every := func(interval time.Duration, call func(context.Context, *horseracing.Client) error) {
@@ -128,7 +83,7 @@ func TestRegistrationsMeetNoMore503sThanReads(t *testing.T) {
 			}
 		}
 		var all sync.WaitGroup
-		all.Go(func() { crawls(t, []*horseracing.Client{c}, time.Hour) })
+		all.Go(func() { crawl(t, c, time.Hour) })
 		all.Go(func() { every(3*time.Second, double.OpenRaces) })
 		all.Go(func() { every(5*time.Second, double.Register) })
 		all.Wait()
@@ -168,7 +123,7 @@ func TestALongWaitIsLoggedEachMinute(t *testing.T) {
 				return httpmock.NewStringResponse(http.StatusOK, "[]"), nil
 			}
 			c := double.Client(t, respond, horseracing.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
-			crawls(t, []*horseracing.Client{c}, 24*time.Hour)
+			crawl(t, c, 24*time.Hour)
 			if t.Logf("%d lines, the longest gap %v", log.lines, log.gap); log.lines < 1400 || log.lines > 1441 || log.gap > 70*time.Second || log.over > 0 {
 				t.Errorf("that is not one a minute, or %d times it was over", log.over)
 			}
