@@ -382,7 +382,7 @@ func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
 				isProbe := e.common.backoff != nil
 				e.Send(now, waiter)
 				speed := e.State(now).PerSecond
-				if last != nil && lastSpeed > 0 && speed > 0 && !isProbe && !wasProbe {
+				if lastSpeed > 0 && speed > 0 && !isProbe && !wasProbe {
 					if gap := now.Sub(last.sent).Seconds(); gap < min(0.97/max(lastSpeed, speed), patience.Seconds()) {
 						t.Fatalf("%.4f s after another, at %.2f and %.2f a second", gap, lastSpeed, speed)
 					}
@@ -492,12 +492,12 @@ func TestRule2AFailureOfAProbeDoesNotHurryTheNext(t *testing.T) {
 func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
 	for _, test := range []struct {
 		refusal  Outcome
-		accepted bool          // another route, a second later
-		sent     time.Duration // after the refusal
+		accepted bool      // another route, a second later
+		until    time.Time // zero if it may be sent
 	}{
-		{Unavailable, false, 30 * time.Second},
-		{Unavailable, true, time.Second},
-		{Refused, false, time.Second}, // after a 429 it is a probe like any other
+		{Unavailable, false, simStart.Add(30 * time.Second)},
+		{Unavailable, true, time.Time{}},
+		{Refused, false, simStart.Add(18 * time.Millisecond)}, // after a 429 it is a probe like any other
 	} {
 		p := NewRoutes(func() float64 { return 0 })
 		another := p.sendNow(simStart, "race", Walk)
@@ -506,17 +506,12 @@ func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
 		p.Report(simStart, another, test.refusal, Hold{}) // says nothing of the time
 		p.Report(simStart, late, Accepted, Hold{})
 		join(simStart, p, "register", Write)
-		sent := time.Duration(-1)
-		for after := time.Duration(0); after <= time.Minute && sent < 0; after += time.Second {
-			now := simStart.Add(after)
-			if after == time.Second && test.accepted {
-				p.Report(now, p.sendNow(now, "horse", Read), Accepted, Hold{})
-			}
-			if next, _ := p.Next(now); next != nil {
-				sent = after
-			}
+		_, at := p.Next(simStart)
+		if now := simStart.Add(time.Second); test.accepted {
+			p.Report(now, p.sendNow(now, "horse", Read), Accepted, Hold{})
+			_, at = p.Next(now)
 		}
-		equal(t, fmt.Sprintf("%+v: sent after", test), test.sent, sent)
+		equal(t, fmt.Sprintf("%+v: held until", test), test.until, at)
 	}
 }
 
