@@ -27,7 +27,8 @@ var (
 
 // A day of everything, with every kind of trouble and each program killed anywhere: each
 // finished race is once in each store, or named by an error, and none is invented; nobody
-// pays twice, no budget is exceeded, and each ledger is equal to the service; no key is in any error, log or file; and when everything has ended no
+// pays twice, no budget is exceeded, and each ledger is equal to the service; no wait is
+// beyond its bound; no key is in any error, log or file; and when everything has ended no
 // goroutine is left.
 //
 // A seed decides about the service, its trouble and the programs. The waits of the
@@ -47,6 +48,7 @@ func simulate(t *testing.T, seed uint64) {
 	defer w.fake.Close()
 	crawls := w.crawl()
 	stores := []*store{w.follow("follow", false), w.follow("catch up", true)}
+	seen := w.watch()
 	bots := []*bot{w.register(0), w.register(1)}
 	w.trouble()
 	w.programs.Wait()
@@ -63,6 +65,16 @@ func simulate(t *testing.T, seed uint64) {
 	for _, s := range stores {
 		if s.without > 0 {
 			t.Errorf("%s has %d races without a final order", s.name, s.without)
+		}
+	}
+	for race := range finished {
+		if start := time.UnixMilli(race.start); !seen[race] && start.After(w.clock(w.calm.Add(2*time.Hour))) && start.Before(w.clock(w.end)) {
+			t.Errorf("the watcher has not seen race %v, which started at %v", race, start)
+		}
+	}
+	for race := range seen {
+		if _, ok := finished[race]; !ok {
+			t.Errorf("the watcher has seen race %v, which there never was", race)
 		}
 	}
 	for _, b := range bots {

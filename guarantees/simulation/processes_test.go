@@ -26,15 +26,18 @@ type process struct {
 	*world
 	name   string
 	client *horseracing.Client
+	ledger string             // its file, if it has one
+	limit  time.Duration      // of a wait for a success or an error
 	kill   context.CancelFunc // ends what is left of it
 	random *rand.Rand         // of the program
-	files  []string           // a lock file and its ledger, if it has one
 
-	mu   sync.Mutex
-	fate *rand.Rand
-	odds int // of being killed at a step
-	dead bool
-	left map[string][]byte // the contents of files, when it was killed
+	mu     sync.Mutex
+	fate   *rand.Rand
+	odds   int // of being killed at a step
+	dead   bool
+	synced int64     // size of the ledger when a registration was sent last
+	number []byte    // what its lock file said then
+	moved  time.Time // when it last had a success or an error
 }
 
 // run runs a program again and again, each time after a pause, until the day ends.
@@ -44,15 +47,17 @@ func (w *world) run(name string, pause time.Duration, program func(context.Conte
 	w.programs.Go(func() {
 		for time.Now().Before(w.end) {
 			ctx, cancel := context.WithDeadline(context.Background(), w.end)
-			p := &process{world: w, name: name, kill: cancel, random: random, fate: fate, odds: []int{10, 100, 1000}[random.IntN(3)], left: map[string][]byte{}}
+			p := &process{
+				world: w, name: name, kill: cancel, random: random, fate: fate, moved: time.Now(),
+				odds:  []int{10, 100, 1000}[random.IntN(3)],
+				limit: 245 * time.Minute, // three hours in which everything is refused, a Retry-After of an hour from their end, and the retries
+			}
 			log := slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			p.client = w.fake.Client(double.Wrap(p.send), horseracing.WithLogger(log), horseracing.WithHTTPClient(&http.Client{Transport: w.way}))
 			program(ctx, p)
 			cancel()
-			for file, contents := range p.left { // nothing was written after the kill
-				if err := os.WriteFile(file, contents, 0o600); err != nil {
-					p.t.Error(err)
-				}
+			if p.dead && p.ledger != "" {
+				p.tear()
 			}
 			time.Sleep(min(pause/2+time.Duration(random.Int64N(int64(pause))), time.Until(w.end)))
 		}
@@ -65,9 +70,6 @@ func (p *process) survives() bool {
 	defer p.mu.Unlock()
 	if !p.dead && time.Now().Before(p.calm) && p.fate.IntN(p.odds) == 0 {
 		p.dead = true
-		for _, file := range p.files {
-			p.left[file], _ = os.ReadFile(file)
-		}
 		p.kill()
 		p.kills.Add(1)
 	}
@@ -83,6 +85,9 @@ func (p *process) isDead() bool {
 // send sends a request, unless the process is killed before. It may be killed after the
 // response, too.
 func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPost {
+		p.sync()
+	}
 	if !p.survives() {
 		if req.Body != nil {
 			req.Body.Close()
@@ -103,6 +108,9 @@ func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Respons
 		}
 		return nil, errKilled
 	}
+	if err == nil && resp.StatusCode < 300 {
+		p.moves()
+	}
 	return resp, err
 }
 
@@ -112,6 +120,17 @@ func (p *process) write(change func()) {
 		change()
 		p.survives()
 	}
+}
+
+// moves notes a success or an error, after a wait that was not too long.
+func (p *process) moves() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if wait := now.Sub(p.moved); wait > p.limit && !p.dead && now.Before(p.end) {
+		p.t.Errorf("at %v %s had waited %v for a success or an error", now, p.name, wait)
+	}
+	p.moved = now
 }
 
 // Write takes a line of the log, which must show no key.
@@ -129,6 +148,7 @@ func (p *process) fail(err error) {
 		p.t.Errorf("%s: %v", p.name, err)
 	}
 	p.hides(p.name, err.Error())
+	p.moves()
 }
 
 // rest lets a program do nothing for a while.
@@ -136,6 +156,38 @@ func (p *process) rest(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved = time.Now()
+}
+
+func fileSize(path string) int64 {
+	if info, err := os.Stat(path); err == nil {
+		return info.Size()
+	}
+	return 0
+}
+
+// sync notes what is on disk of the ledger, unless the process is dead.
+func (p *process) sync() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead {
+		p.number, _ = os.ReadFile(p.ledger + ".lock")
+		p.synced = fileSize(p.ledger)
+	}
+}
+
+// tear leaves of the ledger what a killed process may: what came before the last
+// registration was sent was on disk, what came after it perhaps, or zeros in its place.
+func (p *process) tear() {
+	now := fileSize(p.ledger)
+	synced := min(p.synced, now) // Open may have cut it
+	kept := synced + p.random.Int64N(now-synced+1)
+	zeros := p.random.Int64N(500) * p.random.Int64N(2)
+	if err := errors.Join(os.Truncate(p.ledger, kept), os.Truncate(p.ledger, kept+zeros), os.WriteFile(p.ledger+".lock", p.number, 0o600)); err != nil {
+		p.t.Error(err)
 	}
 }
 
@@ -257,6 +309,22 @@ func isHole(err error) bool {
 	return isTie || isDecode && decode.ID != ""
 }
 
+// watch watches the open races, and notes those that it saw.
+func (w *world) watch() (seen map[key]bool) {
+	seen = map[key]bool{}
+	w.run("watch", interval, func(ctx context.Context, p *process) {
+		for snapshot, err := range p.client.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
+			p.fail(err)
+			p.write(func() {
+				for i := range snapshot.Races {
+					seen[raceKey(&snapshot.Races[i])] = true
+				}
+			})
+		}
+	})
+	return seen
+}
+
 // bot is a program that registers a user's horses, with a ledger.
 type bot struct {
 	user          int
@@ -278,7 +346,8 @@ func (w *world) register(user int) *bot {
 	}
 	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
 	w.run(fmt.Sprint("bot ", user), interval, func(ctx context.Context, p *process) {
-		p.files = []string{b.path + ".lock", b.path}
+		p.ledger, p.limit = b.path, 5*time.Minute
+		p.sync()
 		l, err := b.open(p.client)
 		if err != nil {
 			p.t.Errorf("%s: %v", p.name, err)

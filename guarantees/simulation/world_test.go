@@ -1,5 +1,5 @@
 // Package simulation_test runs whole days of everything at once: a service in trouble,
-// and programs that crawl, follow and register, each killed anywhere and started
+// and programs that crawl, follow, watch and register, each killed anywhere and started
 // again. See TestADayOfEverything.
 package simulation_test
 
