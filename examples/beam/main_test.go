@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"math/big"
 	"os"
@@ -34,7 +35,10 @@ func useFake(t *testing.T, races ...horseracing.Race) *horseracingtest.Server {
 	return fake
 }
 
-var begin = time.Date(2025, 4, 29, 0, 0, 0, 0, time.UTC)
+var (
+	begin = time.Date(2025, 4, 29, 0, 0, 0, 0, time.UTC)
+	later = begin.AddDate(0, 1, 0)
+)
 
 func race(id int, start time.Time) horseracing.Race {
 	return horseracing.Race{
@@ -43,29 +47,37 @@ func race(id int, start time.Time) horseracing.Race {
 	}
 }
 
+// crawlDays writes the files of the days from the 29th of April to before a day.
+func crawlDays(t *testing.T, folder, before string, now time.Time) error {
+	return crawl(t.Context(), readDay{5, folder}, "2025-04-29", before, now)
+}
+
 // read returns how often each race is in the file of each day.
 func read(t *testing.T, folder string) map[string]map[int]int {
 	t.Helper()
 	files, _ := filepath.Glob(folder + "/*")
 	days := map[string]map[int]int{}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, failed := os.ReadFile(name)
 		day := map[int]int{}
 		for line := range strings.Lines(string(text)) {
 			var race struct {
 				ID int `json:"main_race_id"`
 			}
-			if err := json.Unmarshal([]byte(line), &race); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			failed = errors.Join(failed, json.Unmarshal([]byte(line), &race))
 			day[race.ID]++
 		}
+		expect(t, name, nil, failed)
 		days[filepath.Base(name)] = day
 	}
 	return days
+}
+
+func expect(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 func TestEachRaceOfADayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
@@ -87,22 +99,13 @@ func TestEachRaceOfADayIsInItsFileOnceAlthoughPagesFail(t *testing.T) {
 		horseracingtest.Fault{Skip: 6, CutBody: 100}, horseracingtest.Fault{Skip: 8, Status: 429},
 	)
 	out := t.TempDir()
-	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02", begin.AddDate(0, 1, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, read(t, out)); diff != "" {
-		t.Errorf("how often each race is in each file (-want +got):\n%s", diff)
-	}
-	if err := os.Remove(out + "/tier5-2025-04-30.jsonl"); err != nil {
-		t.Fatal(err)
-	}
+	expect(t, "crawl", nil, crawlDays(t, out, "2025-05-02", later))
+	expect(t, "how often each race is in each file", want, read(t, out))
+	expect(t, "remove a day", nil, os.Remove(out+"/tier5-2025-04-30.jsonl"))
 	fake.ResetLog()
-	if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-05-02", begin.AddDate(0, 1, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, read(t, out)); diff != "" || fake.RequestCount() > 20 {
-		t.Errorf("run again for one day: %d requests (-want +got):\n%s", fake.RequestCount(), diff)
-	}
+	expect(t, "crawl again", nil, crawlDays(t, out, "2025-05-02", later))
+	expect(t, "how often each race is in each file", want, read(t, out))
+	expect(t, "requests few pages", true, fake.RequestCount() <= 20)
 }
 
 func TestADayIsWrittenWhenItIsOverAndGetsWhatFinishesLater(t *testing.T) {
@@ -120,19 +123,13 @@ func TestADayIsWrittenWhenItIsOverAndGetsWhatFinishesLater(t *testing.T) {
 		{24 * time.Hour, func() { fake.AddRaces(race(2, begin.Add(22*time.Hour))) }, map[int]int{1: 1, 2: 1}},
 		{25 * time.Hour, func() { // a race that the service does not list any more
 			lines, _ := os.ReadFile(file)
-			if err := os.WriteFile(file, append(lines, `{"main_race_id":3,"start_time":1}`+"\n"...), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect(t, "write", nil, os.WriteFile(file, append(lines, `{"main_race_id":3,"start_time":1}`+"\n"...), 0o644))
 		}, map[int]int{1: 1, 2: 1, 3: 1}},
 		{7 * 24 * time.Hour, func() { fake.AddRaces(race(4, begin.Add(21*time.Hour))) }, map[int]int{1: 1, 2: 1, 3: 1}},
 	} {
 		step.do()
-		if err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30", midnight.Add(step.after)); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(step.want, read(t, out)[filepath.Base(file)]); diff != "" {
-			t.Errorf("%v after the end of the day (-want +got):\n%s", step.after, diff)
-		}
+		expect(t, "crawl", nil, crawlDays(t, out, "2025-04-30", midnight.Add(step.after)))
+		expect(t, step.after.String()+" after the end of the day", step.want, read(t, out)[filepath.Base(file)])
 	}
 }
 
@@ -140,7 +137,7 @@ func TestADayThatFailsLeavesNoFileAndEndsTheJob(t *testing.T) {
 	fake := useFake(t, race(1, begin.Add(time.Hour)))
 	fake.Inject(horseracingtest.Fault{Status: 400, Times: -1})
 	out := t.TempDir()
-	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30", begin.AddDate(0, 1, 0))
+	err := crawlDays(t, out, "2025-04-30", later)
 	if err == nil || !strings.Contains(err.Error(), "status 400") || len(read(t, out)) > 0 {
 		t.Errorf("got %v; it left %v", err, read(t, out))
 	}
@@ -153,11 +150,9 @@ func TestAnInstantWithMoreRacesThanAPageIsReportedAndTheOtherRacesAreWritten(t *
 	}
 	useFake(t, races...)
 	out := t.TempDir()
-	err := crawl(t.Context(), readDay{5, out}, "2025-04-29", "2025-04-30", begin.AddDate(0, 1, 0))
+	err := crawlDays(t, out, "2025-04-30", later)
 	if err == nil || !strings.Contains(err.Error(), "at 1 instants a whole page") {
 		t.Errorf("got %v", err)
 	}
-	if day := read(t, out)["tier5-2025-04-29.jsonl"]; len(day) != 12 { // a page of ten, and the two others
-		t.Errorf("%d races are in the file, want 12", len(day))
-	}
+	expect(t, "races: a page of ten, and the two others", 12, len(read(t, out)["tier5-2025-04-29.jsonl"]))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestLookShowsTheOpenRacesTheResultsAndTheNewestWinner(t *testing.T) {
@@ -24,9 +25,7 @@ func TestLookShowsTheOpenRacesTheResultsAndTheNewestWinner(t *testing.T) {
 		Participants: []horseracing.RaceParticipant{{Number: 40, Total: 33.5}, {Number: 41, Total: 31.25}}, FinalOrder: []int{1, 0},
 	})
 	var out strings.Builder
-	if err := look(t.Context(), fake.Client(), &out); err != nil {
-		t.Fatal(err)
-	}
+	double.Error(t, "look", nil, "", look(t.Context(), fake.Client(), &out))
 	for _, line := range []string{
 		`^It is 2025-06-01 12:00:00 \+0000 UTC for the service\. Open races:\n`,
 		`\nclosed    9002 "" closes at 2025-06-01 11:59:00`,
@@ -38,7 +37,5 @@ func TestLookShowsTheOpenRacesTheResultsAndTheNewestWinner(t *testing.T) {
 			t.Errorf("no line %s in\n%s", line, &out)
 		}
 	}
-	if n := strings.Count(out.String(), "won by"); n != 20 {
-		t.Errorf("%d results are shown, want 20", n)
-	}
+	double.Equal(t, "results", 20, strings.Count(out.String(), "won by"))
 }

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,11 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -36,45 +35,31 @@ const registerPath = "/api/v1/races/register"
 // 1 to 3 close in an hour and cost a token each.
 func try(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server, b *bot)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
-		defer fake.Close()
-		closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-		for id := range horseracing.RaceID(3) {
-			fake.AddRaces(horseracing.Race{
-				MainRaceID: id + 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, "1"),
-				Participants: []horseracing.RaceParticipant{{Number: 9999}},
-			})
-		}
-		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens(t, "3")))
-		if err != nil {
-			t.Fatal(err)
-		}
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		addRaces(fake, tokens("1"), 1, 2, 3)
+		l := double.Must(ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens("3"))))
 		defer l.Close()
 		test(t, fake, &bot{
 			client: fake.Client(), ledger: l, horse: 1, userKey: fake.UserKey(0), pays: true, atOnce: 3, out: new(strings.Builder),
 			refused: map[horseracing.RaceID]bool{}, printed: map[horseracing.RaceID]string{},
 		})
-	})
+	}, horseracingtest.WithSchedule(0))
 }
 
-func tokens(t *testing.T, text string) horseracing.BigInt {
-	t.Helper()
-	amount, err := horseracing.ParseUnits(text, 18)
-	if err != nil {
-		t.Fatal(err)
+// addRaces adds races that close in an hour.
+func addRaces(fake *horseracingtest.Server, fee horseracing.BigInt, ids ...horseracing.RaceID) {
+	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+	for _, id := range ids {
+		fake.AddRaces(horseracing.Race{MainRaceID: id, StartTime: closes, RegistrationDeadline: closes, EntryFee: fee, Participants: []horseracing.RaceParticipant{{Number: 9999}}})
 	}
-	return amount
 }
+
+func tokens(text string) horseracing.BigInt { return double.Must(horseracing.ParseUnits(text, 18)) }
 
 // runFor runs the bot until it is interrupted.
 func runFor(t *testing.T, b *bot, d time.Duration) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	if err := b.run(ctx); err != nil {
-		t.Error(err)
-	}
+	double.Error(t, "run", nil, "", b.run(double.Within(t, d)))
 }
 
 // expectPaid fails the test unless the service has taken the fee of each of these races once.
@@ -84,9 +69,8 @@ func expectPaid(t *testing.T, fake *horseracingtest.Server, b *bot, races ...hor
 	for _, r := range fake.Registrations() {
 		paid = append(paid, r.Race)
 	}
-	if slices.Sort(paid); !slices.Equal(paid, races) {
-		t.Errorf("the fees of the races %v are paid, want %v\n%s", paid, races, b.out)
-	}
+	slices.Sort(paid)
+	double.Equal(t, fmt.Sprintf("races whose fees are paid, with the output\n%s\n", b.out), races, paid)
 }
 
 func expectPrinted(t *testing.T, b *bot, parts ...string) {
@@ -117,8 +101,7 @@ func TestTheBotSendsNothingWithoutYesAndElseEntersEachRaceOnce(t *testing.T) {
 
 func TestAFeeThatIsPerhapsPaidCountsAndTheBotEntersOtherRaces(t *testing.T) {
 	try(t, func(t *testing.T, fake *horseracingtest.Server, b *bot) {
-		closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-		fake.AddRaces(horseracing.Race{MainRaceID: 4, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, "1.5")})
+		addRaces(fake, tokens("1.5"), 4)
 		b.atOnce = 4
 		fake.Inject(horseracingtest.Fault{Path: registerPath, TakesEffectAfter: 10 * time.Minute})
 		runFor(t, b, 5*time.Minute)
@@ -151,52 +134,45 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 	}
 	for _, test := range []struct {
 		signals []os.Signal
-		again   bool // a second later, before the response
+		times   int // before the response, as a slow machine may be late with the first
 		status  int
 		state   ledger.State
 	}{
-		{[]os.Signal{syscall.SIGTERM, hangup}, false, 0, ledger.Entered},
-		{[]os.Signal{os.Interrupt}, true, 7, ledger.Sending},
+		{[]os.Signal{syscall.SIGTERM, hangup}, 1, 0, ledger.Entered},
+		{[]os.Signal{os.Interrupt}, 100, 7, ledger.Sending},
 	} {
 		fake := horseracingtest.NewServer(horseracingtest.WithClock(time.Now), horseracingtest.WithSchedule(0))
 		defer fake.Close()
-		closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-		fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(t, "1")})
+		addRaces(fake, tokens("1"), 1)
 		path := filepath.Join(t.TempDir(), "l")
 		program := exec.Command(os.Args[0], "-yes", "-horse", "1", "-ledger", path)
 		program.Env = append(os.Environ(), asProgram+"=1", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey, "HORSERACING_USER_KEY="+string(fake.UserKey(0)))
 		started, ended := make(chan *os.Process, 1), make(chan struct{})
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 			process := <-started
-			interrupt := func() {
+			for range test.times {
 				for _, s := range test.signals {
 					process.Signal(s)
 				}
-				time.Sleep(200 * time.Millisecond) // until that has an effect
-			}
-			interrupt()
-			for test.again {
 				select {
 				case <-ended:
-					return horseracingtest.Response{}, false
-				case <-time.After(time.Second): // again and again, as a slow machine may be late with the first
-					interrupt()
+				case <-time.After(600 * time.Millisecond): // until that has an effect
 				}
 			}
 			return horseracingtest.Response{}, false
 		})
 		var output strings.Builder
 		program.Stdout, program.Stderr = &output, &output
-		if err := program.Start(); err != nil {
-			t.Fatal(err)
-		}
+		double.Error(t, "start", nil, "", program.Start())
 		started <- program.Process
 		_ = program.Wait() // its status counts
 		close(ended)
-		entries, err := ledger.Read(path)
-		if program.ProcessState.ExitCode() != test.status || err != nil || len(entries) != 1 || entries[0].State != test.state {
-			t.Errorf("%v: status %d, %v, %v\n%s", test.signals, program.ProcessState.ExitCode(), entries, err, output.String())
+		var states []ledger.State
+		for _, e := range double.Must(ledger.Read(path)) {
+			states = append(states, e.State)
 		}
+		double.Equal(t, output.String()+"status", test.status, program.ProcessState.ExitCode())
+		double.Equal(t, output.String()+"states", []ledger.State{test.state}, states)
 	}
 }
 
@@ -209,9 +185,8 @@ func TestTheBotEndsIfTheKeyIsWrongOrTheLedgerIsGone(t *testing.T) {
 	} {
 		try(t, func(t *testing.T, fake *horseracingtest.Server, b *bot) {
 			spoil(fake, b)
-			if err := b.run(t.Context()); !errors.Is(err, want) || len(fake.Registrations()) > 0 {
-				t.Errorf("got %v, want %v", err, want)
-			}
+			double.Error(t, "run", want, "", b.run(t.Context()))
+			expectPaid(t, fake, b)
 		})
 	}
 }

@@ -1,24 +1,22 @@
 package service
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/horseracing-go/horseracing/internal/double"
+)
 
 func TestConnectReadsAFakeUnlessTheEnvironmentNamesAService(t *testing.T) {
 	t.Setenv("HORSERACING_BASE_URL", "")
 	t.Setenv("HORSERACING_API_KEY", "")
 	client, fake, err := Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	double.Error(t, "the fake", nil, "", err)
 	defer fake.Close()
-	if races, err := client.Races.Open(t.Context()); err != nil || len(races) == 0 {
-		t.Errorf("%d open races, %v", len(races), err)
-	}
-	t.Setenv("HORSERACING_API_KEY", "a key")
-	if _, fake, err := Connect(); err == nil || fake != nil {
-		t.Errorf("a key without an address: %v, %v", fake, err)
-	}
+	double.Equal(t, "races of the fake", true, len(double.Must(client.Races.Open(t.Context()))) > 0)
+	t.Setenv("HORSERACING_API_KEY", "a key") // without an address
+	_, none, err := Connect()
+	double.Equal(t, "is an error and no fake", true, err != nil && none == nil)
 	t.Setenv("HORSERACING_BASE_URL", "https://game.test")
-	if client, fake, err := Connect(); err != nil || fake != nil || client.BaseURL() != "https://game.test" {
-		t.Errorf("the real service: %v, %v, %v", client, fake, err)
-	}
+	client, none, err = Connect()
+	double.Equal(t, "is the real service", true, err == nil && none == nil && client.BaseURL() == "https://game.test")
 }
