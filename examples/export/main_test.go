@@ -21,14 +21,26 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expectError(t *testing.T, err error, part string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		t.Errorf("got %v, want %q", err, part)
+	}
+}
+
 // newExport returns an export of the last two months of a fake, with its database open.
 func newExport(t *testing.T, fake *horseracingtest.Server, path string, opts ...horseracing.Option) *export {
 	t.Helper()
 	x := &export{service: "a fake", tier: horseracing.TierOmega, since: fake.Now().AddDate(0, -2, 0)}
 	x.client = fake.Client(append(opts, horseracing.WithSkipHandler(x.skip))...)
-	if err := x.open(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.open(t.Context(), path))
 	t.Cleanup(func() { x.db.Close() })
 	return x
 }
@@ -40,13 +52,17 @@ func newFake(t *testing.T, history int) (fake *horseracingtest.Server, path stri
 	return fake, filepath.Join(t.TempDir(), "races.sqlite")
 }
 
+func exec(t *testing.T, db *sql.DB, text string) {
+	t.Helper()
+	_, err := db.Exec(text)
+	must(t, err)
+}
+
 // query returns the rows of a query, a line each.
 func query(t *testing.T, db *sql.DB, text string) (lines []string) {
 	t.Helper()
 	rows, err := db.Query(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	columns, _ := rows.Columns()
 	values, pointers := make([]any, len(columns)), make([]any, len(columns))
@@ -54,9 +70,7 @@ func query(t *testing.T, db *sql.DB, text string) (lines []string) {
 		pointers[i] = &values[i]
 	}
 	for rows.Next() {
-		if err := rows.Scan(pointers...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(pointers...))
 		lines = append(lines, strings.TrimSpace(fmt.Sprintln(values...)))
 	}
 	return lines
@@ -75,31 +89,21 @@ func TestKilledAgainAndAgainItStoresEachRaceOnce(t *testing.T) {
 	fake, path := newFake(t, 400)
 	x := newExport(t, fake, path)
 	for _, race := range []int{1, 30, 31, 150, 400} { // killed between this race and the position after it
-		if _, err := x.db.Exec(fmt.Sprintf(`
+		exec(t, x.db, fmt.Sprintf(`
 			CREATE TRIGGER IF NOT EXISTS once BEFORE INSERT ON races BEGIN
 				SELECT RAISE(ABORT, 'a race is stored twice') FROM races WHERE race_id = NEW.race_id; END;
 			CREATE TRIGGER kill BEFORE UPDATE ON listings WHEN (SELECT count(*) FROM races) = %d BEGIN
-				SELECT RAISE(ABORT, 'killed'); END`, race)); err != nil {
-			t.Fatal(err)
-		}
-		if err := x.run(t.Context(), false, false, ""); err == nil || !strings.Contains(err.Error(), "killed") {
-			t.Fatalf("race %d: %v", race, err)
-		}
+				SELECT RAISE(ABORT, 'killed'); END`, race))
+		expectError(t, x.run(t.Context(), false, false, ""), "killed")
 		expectRows(t, x, map[string][]string{`SELECT count(*) FROM races`: {strconv.Itoa(race - 1)}})
-		if _, err := x.db.Exec(`DROP TRIGGER kill`); err != nil {
-			t.Fatal(err)
-		}
+		exec(t, x.db, `DROP TRIGGER kill`)
 		x.db.Close()
 		x = newExport(t, fake, path)
 	}
-	if err := x.run(t.Context(), false, false, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.run(t.Context(), false, false, ""))
 	var want []string
 	for r, err := range fake.Client().Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		winner, _ := r.Winner()
 		want = append(want, fmt.Sprint(r.MainRaceID, r.StartTime.UnixMilli(), " ", r.EntryFee, len(r.Participants), winner.Number))
 	}
@@ -126,13 +130,9 @@ func TestEveryFieldIsStoredAndARaceThatCannotBeReadIsKeptAsJSON(t *testing.T) {
 		Tier: horseracing.TierOmega, Status: 2, Participants: []horseracing.TournamentParticipant{{Number: 1, Total: 80.5}},
 	})
 	x := newExport(t, fake, path)
-	if err := x.run(t.Context(), true, false, ""); err == nil || !strings.Contains(err.Error(), "1 entries could not be read") {
-		t.Fatalf("got %v", err)
-	}
+	expectError(t, x.run(t.Context(), true, false, ""), "1 entries could not be read")
 	horse, err := x.client.Horses.Get(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	begin := start.UnixMilli()
 	expectRows(t, x, map[string][]string{
 		`SELECT * FROM races`:        {fmt.Sprint("7 ", begin, " 5 ", begin-60_000, ` Dawn Downs Oval Grass best_time 5 2 3 4 1 1 2500000000000000000001 ["9"] [1,0] [1]`)},
@@ -158,21 +158,15 @@ func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
 		if i == 0 {
 			race.MainRaceID = 11 // which has two heats
 		}
-		if err := x.transact(t.Context(), func(tx *sql.Tx) error { return x.insertRace(tx, &race) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, x.transact(t.Context(), func(tx *sql.Tx) error { return x.insertRace(tx, &race) }))
 	}
 	paid := filepath.Join(t.TempDir(), "l")
 	lines := ""
 	for race, state := range map[int]ledger.State{11: ledger.Entered, 2: ledger.Unknown, 3: ledger.Refused, 4: ledger.Absent} {
 		lines += fmt.Sprintf(`{"v":1,"service":"s","time":"2025-01-01T00:00:00Z","horse":1,"race":%d,"fee":2500000000000000000001,"state":%q}`+"\n", race, state)
 	}
-	if err := os.WriteFile(paid, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.run(t.Context(), false, false, paid); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(paid, []byte(lines), 0o600))
+	must(t, x.run(t.Context(), false, false, paid))
 	expectRows(t, x, map[string][]string{
 		`SELECT horse, starts, places, average_place, average_runners FROM form`: {
 			"1 12 1 2 1 2 1 2 1 2 1 2 1.5 3", "2 12 2 1 2 1 2 1 2 1 2 1 1.5 3", "3 12 3 3 3 3 3 3 3 3 3 3 3 3"},
@@ -211,25 +205,14 @@ func TestFollowingContinuesByItselfAfterAnOutage(t *testing.T) {
 func TestADatabaseOfAnotherProgramServiceOrTimeIsRefused(t *testing.T) {
 	fake, path := newFake(t, 10)
 	x := newExport(t, fake, path)
-	if err := x.run(t.Context(), false, false, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.run(t.Context(), false, false, ""))
 	x.since = x.since.AddDate(0, 0, -1)
-	earlier := x.run(t.Context(), false, false, "")
+	expectError(t, x.run(t.Context(), false, false, ""), "earlier -since")
 	other := &export{service: "another"}
-	otherService := other.open(t.Context(), path)
+	expectError(t, other.open(t.Context(), path), "it holds races of a fake, not of another")
 	other.db.Close()
-	if _, err := x.db.Exec(`PRAGMA application_id = 7`); err != nil {
-		t.Fatal(err)
-	}
-	otherProgram := other.open(t.Context(), path)
+	exec(t, x.db, `PRAGMA application_id = 7`)
+	expectError(t, other.open(t.Context(), path), "another program")
 	other.db.Close()
-	for want, err := range map[string]error{
-		"earlier -since": earlier, "it holds races of a fake, not of another": otherService, "another program": otherProgram,
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
 	expectRows(t, x, map[string][]string{`SELECT application_id FROM pragma_application_id`: {"7"}}) // it was not changed
 }
