@@ -103,7 +103,7 @@ type exchange struct {
 	// Changes with each attempt:
 	waiter   pace.Waiter       // for how long the call has waited for its turns
 	last     response          // of the last attempt that was sent
-	meaning  transport.Meaning // of that attempt
+	meaning  transport.Meaning // of that attempt; zero before it
 	failures int               // attempts that failed and were retried; refusals do not count
 	spent    int               // tokens of the budget that these retries cost
 	stopped  error             // why no attempt follows the last one although one should have
@@ -131,7 +131,7 @@ func (x *exchange) run() {
 	if _, err := x.loop.Do(&first); err != nil && err == x.ctx.Err() { //nolint:errorlint // that of an attempt is wrapped
 		x.stopped = err // during a backoff
 	}
-	if x.stopped == nil && x.meaning == transport.Conclusive {
+	if x.meaning == transport.Conclusive {
 		x.backend.budget.Add(max(1, x.spent))
 	}
 }

@@ -211,22 +211,25 @@ func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			now := down
 			c, mock := double.Mocked(t, func(req *http.Request) (*http.Response, error) { return now(req) })
-			load := func(calls int) int {
+			load := func(ctx context.Context, calls int) int {
 				before := mock.GetTotalCallCount()
 				for range calls {
-					c.Races.Open(t.Context())
+					c.Races.Open(ctx)
 				}
 				return mock.GetTotalCallCount() - before
 			}
-			if n := load(1000); n > 1100 {
+			if n := load(t.Context(), 1000); n > 1100 {
 				t.Errorf("1000 calls into an outage made %d requests", n)
 			}
-			double.Equal(t, "requests of 100 calls into a long outage", 100, load(100))
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			double.Equal(t, "requests of calls whose context has ended, which earn no retries", 0, load(ended, 500))
+			double.Equal(t, "requests of 100 calls into a long outage", 100, load(t.Context(), 100))
 			// Back again: successes earn retries for the next failure.
 			now = httpmock.NewStringResponder(200, "[]")
-			load(500)
+			load(t.Context(), 500)
 			now = down
-			double.Equal(t, "requests of 10 calls after the service was back", 4*10, load(10))
+			double.Equal(t, "requests of 10 calls after the service was back", 4*10, load(t.Context(), 10))
 		})
 	}
 }

@@ -18,10 +18,10 @@ import (
 type Meaning int
 
 const (
-	Conclusive Meaning = iota // a response that another attempt would not change
-	Refused                   // the service refuses the request because of the pace
-	Transient                 // a failure that another attempt may not meet
-	Permanent                 // a failure that every attempt would meet
+	Conclusive Meaning = iota + 1 // a response that another attempt would not change
+	Refused                       // the service refuses the request because of the pace
+	Transient                     // a failure that another attempt may not meet
+	Permanent                     // a failure that every attempt would meet
 )
 
 // Classify returns what an attempt means, and whether its request may be sent again. A write
