@@ -21,10 +21,7 @@ func Example() {
 	defer fake.Close()
 	addRaces(fake, 1, 3)
 	fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/register", ResetAfter: true}) // the first response is lost
-	dir, err := os.MkdirTemp("", "ledger")
-	if err != nil {
-		log.Fatal(err)
-	}
+	dir, _ := os.MkdirTemp("", "ledger")
 	defer os.RemoveAll(dir)
 
 	client := fake.Client()

@@ -53,10 +53,7 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 		"a byte order mark":         {"\ufeff" + whole, "\ufeff" + whole, ""},
 		"a last line without end":   {bare, whole, ""},
 		"zeros in place of its end": {bare + "\x00\x00\x00", whole, ""},
-		"zeros after the lines":     {whole + strings.Repeat("\x00", 4096), whole, ""},
 		"a last line of zeros":      {whole + "\x00\x00\n", whole, ""},
-		"a last line that is cut":   {whole + two[:50], whole, ""},
-		"garbage after the lines":   {whole + "\xff\xfe{", whole, ""},
 		"zeros in the middle of it": {whole + two[:50] + "\x00\x00" + two[52:], whole, ""},
 		"written by hand":           {strings.ReplaceAll(whole, `,`, ` , `), strings.ReplaceAll(whole, `,`, ` , `), ""},
 
@@ -220,9 +217,7 @@ func FuzzTheReaderOfTheFile(f *testing.F) {
 			t.Fatalf("of %q it keeps %d bytes", data, size)
 		}
 		again, kept, err := ledger.Replay(data[:size], service)
-		must(t, err)
-		double.Equal(t, "bytes, read again", size, kept)
-		double.Equal(t, "entries, read again", entries, again)
+		double.Equal(t, "entries, bytes and error, read again", []any{entries, size, nil}, []any{again, kept, err})
 	})
 }
 
@@ -286,13 +281,12 @@ func TestALedgerThatLacksWhatWasWrittenIsNotContinued(t *testing.T) {
 			double.Must(register(t, open(path, fake.Client()), fake, 1))
 			late := open(path, fake.Client()) // before
 			must(t, test.lose(f))
-			_, err := ledger.Open(path, fake.Client())
-			if test.says == "" {
-				expectError(t, nil, err)
-			} else {
-				says := strings.NewReplacer("path", f.path, "link", f.link).Replace(test.says)
-				expectError(t, cmpopts.AnyError, err, strings.Split(says, ", ")...)
+			var want error
+			if test.says != "" {
+				want = cmpopts.AnyError
 			}
+			_, err := ledger.Open(path, fake.Client())
+			expectError(t, want, err, strings.Split(strings.NewReplacer("path", f.path, "link", f.link).Replace(test.says), ", ")...)
 			_, err = register(t, late, fake, 1) // which would be paid a second time
 			expectError(t, cmpopts.AnyError, err)
 		})
