@@ -153,9 +153,7 @@ func responding(t testing.TB, body string, opts ...horseracing.Option) *horserac
 	return double.Client(t, httpmock.NewStringResponder(http.StatusOK, body), opts...)
 }
 
-func bigInt(text string) horseracing.BigInt {
-	return double.Must(horseracing.ParseUnits(text, 0))
-}
+func bigInt(text string) horseracing.BigInt { return double.Must(horseracing.ParseUnits(text, 0)) }
 
 func number(text string) (n horseracing.Number) {
 	if err := n.UnmarshalText([]byte(text)); err != nil {
@@ -367,6 +365,7 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 		"waiting, by a status":  {time.Minute, double.OpenRaces, double.Respond(503, "", "Retry-After: 3600"), 1, false, "context deadline exceeded after status 503"},
 		"again, after a status": {10 * time.Second, double.OpenRaces, double.InTurn(double.Respond(429, "", "Retry-After: 1"), hang), 2, false, "context deadline exceeded: connection reset by peer after status 429 (after 2 attempts)"},
 		"waiting, by a reset":   {time.Minute, double.OpenRaces, httpmock.NewErrorResponder(double.ErrReset), 1, false, "context deadline exceeded after: connection reset by peer"},
+		"waiting, with a fee":   {time.Minute, double.Register, double.Respond(429, "", "Retry-After: 3600"), 1, false, "context deadline exceeded after status 429"},
 		"in a registration":     {time.Second, double.Register, hang, 1, true, "context deadline exceeded: connection reset by peer"},
 		"in one after a status": {10 * time.Second, double.Register, double.InTurn(double.Respond(429, "", "Retry-After: 1"), hang), 2, true, "context deadline exceeded: connection reset by peer after status 429 (after 2 attempts); the outcome is unknown"},
 	} {
@@ -375,10 +374,8 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 			started := time.Now()
 			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(double.Noting(&sent, test.respond))}, forever)
 			err := test.call(double.Within(t, test.limit), c)
-			transport, ok := errors.AsType[*horseracing.TransportError](err)
-			if !ok {
-				t.Fatal(err)
-			}
+			transport := new(horseracing.TransportError)
+			double.Equal(t, "a *TransportError", true, errors.As(err, &transport))
 			double.Error(t, "error", context.DeadlineExceeded, test.text, err)
 			double.Equal(t, "attempts, requests, time", fmt.Sprint(test.attempts, test.attempts, test.limit), fmt.Sprint(transport.Attempts, len(sent), time.Since(started)))
 			double.Equal(t, "the outcome is unknown", test.isUnknown, errors.Is(err, horseracing.ErrOutcomeUnknown))

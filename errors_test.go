@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +34,7 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OpenRaces, double.Respond(403, ""), open + "status 403 Forbidden"},
 		{double.OpenRaces, double.Respond(404, ""), open + "status 404 Not Found; check the base URL"}, // a list is always there
 		{double.OneHorse, double.Respond(404, "no such horse\nsecond line"), "GET /api/v1/horses/7: status 404 Not Found: no such horse"},
+		{double.OpenRaces, double.Respond(429, ""), open + "status 429 Too Many Requests; send fewer requests: WithRateLimit sets a limit"},
 		{double.OpenRaces, double.Respond(403, "", "Retry-After: 60"), open + "status 403 Forbidden; wait 1m0s before the next request"},
 		{double.OpenRaces, double.Respond(400, "\x1b[31mred\x1b[0m \u202eevil"), open + "status 400 Bad Request: [31mred[0m evil"},
 		{double.OpenRaces, double.Respond(301, "", "Location: https://user:pass@new.test/x?a=b"), open + "status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
@@ -77,6 +77,7 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		// money
 		{double.Register, double.Respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
 		{double.Register, double.Respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error" + unknown},
+		{double.Register, double.Respond(408, ""), "POST /api/v1/races/register: status 408 Request Timeout" + unknown},
 		{double.Register, httpmock.NewErrorResponder(double.ErrReset), "POST /api/v1/races/register: connection reset by peer" + unknown},
 	} {
 		err := test.call(t.Context(), double.Client(t, test.response, horseracing.WithMaxResponseBytes(4096), double.NoRetries()))
@@ -98,20 +99,17 @@ func TestErrorNamesTheOperationAndTheIDThatWasRequested(t *testing.T) {
 
 // The sentinels of a status are those that its meaning in HTTP suggests.
 func TestAPIErrorMatchesTheSentinelsOfItsStatus(t *testing.T) {
-	for _, test := range []struct {
-		status int
-		wait   time.Duration
-		want   []error
-	}{
-		{400, 0, nil}, {304, 0, nil}, {308, 0, []error{horseracing.ErrRedirect}}, {401, 0, []error{horseracing.ErrUnauthorized}}, {404, 0, []error{horseracing.ErrNotFound}},
-		{403, 0, []error{horseracing.ErrForbidden}}, {403, 1, []error{horseracing.ErrForbidden, horseracing.ErrRateLimited}}, {429, 0, []error{horseracing.ErrRateLimited}},
-		{503, 1, []error{horseracing.ErrServer}}, {599, 0, []error{horseracing.ErrServer}},
+	sentinels := []error{
+		horseracing.ErrUnauthorized, horseracing.ErrForbidden, horseracing.ErrNotFound, horseracing.ErrRateLimited, horseracing.ErrServer, horseracing.ErrRedirect,
+	}
+	for status, want := range map[int]error{
+		304: nil, 400: nil, 308: horseracing.ErrRedirect, 401: horseracing.ErrUnauthorized, 403: horseracing.ErrForbidden, 404: horseracing.ErrNotFound,
+		429: horseracing.ErrRateLimited, 503: horseracing.ErrServer, 599: horseracing.ErrServer,
 	} {
-		err := &horseracing.APIError{StatusCode: test.status, RetryAfter: test.wait}
-		for _, sentinel := range []error{
-			horseracing.ErrUnauthorized, horseracing.ErrForbidden, horseracing.ErrNotFound, horseracing.ErrRateLimited, horseracing.ErrServer, horseracing.ErrRedirect,
-		} {
-			double.Equal(t, fmt.Sprintf("status %d, wait %d: %v", test.status, test.wait, sentinel), slices.Contains(test.want, sentinel), errors.Is(err, sentinel))
+		for _, sentinel := range sentinels {
+			double.Equal(t, fmt.Sprintf("status %d: %v", status, sentinel), sentinel == want, errors.Is(&horseracing.APIError{StatusCode: status}, sentinel))
+			isLimit := sentinel == want || status == 403 && sentinel == horseracing.ErrRateLimited
+			double.Equal(t, fmt.Sprintf("status %d with a wait: %v", status, sentinel), isLimit, errors.Is(&horseracing.APIError{StatusCode: status, RetryAfter: 1}, sentinel))
 		}
 	}
 }

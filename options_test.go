@@ -229,7 +229,7 @@ func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
 			_, ok := errors.AsType[*horseracing.TransportError](first)
 			double.Error(t, "the second call", nil, "", second)
 			double.Equal(t, "requests", 2, mock.GetTotalCallCount())
-			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) {
+			if !ok || errors.Is(first, double.ErrReset) != (name == "an error") || errors.Is(first, horseracing.ErrOutcomeUnknown) || !strings.Contains(first.Error(), "register: waiting for the limiter: ") {
 				t.Error(first)
 			}
 		})
@@ -246,9 +246,11 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 	refuse := func(status int, seconds string) httpmock.Responder {
 		return respond(status, "", "Retry-After: "+seconds)
 	}
-	resetAfterAnother := func(req *http.Request) (*http.Response, error) {
-		_ = single(req.Context(), c)
-		return nil, double.ErrReset
+	afterAnother := func(respond httpmock.Responder) httpmock.Responder {
+		return func(req *http.Request) (*http.Response, error) {
+			_ = single(req.Context(), c)
+			return respond(req)
+		}
 	}
 	retry := func(attempts int, wait time.Duration) horseracing.Option {
 		return horseracing.WithRetry(horseracing.Retry{Max: attempts, MinWait: 1, MaxWait: wait})
@@ -270,9 +272,10 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 	}{
 		"a turn: MaxWait":                     {retry(100, 3*s), 0, nil, single, responses{respond(429, "")}, 3 * s, 0, horseracing.ErrRateLimited, 0, "status 429"},
 		"all turns of a call: MaxWait":        {retry(100, 3*s), 0, nil, single, responses{refuse(429, "2")}, 2 * s, 2, horseracing.ErrRateLimited, 2 * s, "wait 2s"},
-		"a turn that would come too late":     {nil, 0, nil, single, responses{refuse(429, "16")}, 0, 1, horseracing.ErrRateLimited, 16 * s, "wait 16s"},
+		"a turn that would come too late":     {nil, 0, nil, single, responses{refuse(429, "16")}, 0, 1, horseracing.ErrRateLimited, 16 * s, "status 429 Too Many Requests; wait 16s"},
 		"a turn after an announced limit":     {nil, 0, single, single, responses{usedUp}, 0, 1, horseracing.ErrRateLimited, 60 * s, "the limit that the service announces is used up"},
-		"a turn after a failed attempt":       {retry(3, 15*s), 0, nil, single, responses{resetAfterAnother, refuse(429, "60")}, 0, 2, horseracing.ErrRateLimited, 60 * s, "after: connection reset"},
+		"a turn after a failed attempt":       {retry(3, 15*s), 0, nil, single, responses{afterAnother(httpmock.NewErrorResponder(double.ErrReset)), refuse(429, "60")}, 0, 2, horseracing.ErrRateLimited, 60 * s, "after: connection reset"},
+		"a turn after a damaged response":     {retry(3, 15*s), 0, nil, single, responses{afterAnother(respond(200, "[")), refuse(429, "60")}, 0, 2, horseracing.ErrRateLimited, 60 * s, "cannot read the response: not valid JSON"},
 		"a write's after the 503 of a read":   {nil, 0, single, write, responses{refuse(503, "30")}, 0, 1, horseracing.ErrServer, 30 * s, "not sent"},
 		"a page's turn: nothing":              {nil, 0, nil, page, responses{refuse(429, "3000"), ok}, 3000 * s, 2, nil, 0, ""},
 		"a page's turn: the context":          {nil, 0, nil, page, responses{refuse(429, "3000")}, 3600 * s, 2, context.DeadlineExceeded, 3000 * s, "after status 429"},
