@@ -118,13 +118,12 @@ func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 		info, _ := horseracing.CallFromContext(s.Request.Context())
 		seen = append(seen, info)
 	}
-	want := []horseracing.CallInfo{
+	double.Equal(t, "calls", []horseracing.CallInfo{
 		{Method: "GET", Route: "/api/v1/horses/{horse_number}", ID: "7", Attempt: 1},
 		{Method: "GET", Route: "/api/v1/horses/{horse_number}", ID: "7", Attempt: 2},
 		{Method: "POST", Route: "/api/v1/races/register", Attempt: 1},
 		{Method: "GET", Route: "/api/v9/[redacted]", Attempt: 1},
-	}
-	double.Equal(t, "calls", want, seen)
+	}, seen)
 	_, ok := horseracing.CallFromContext(t.Context())
 	double.Equal(t, "outside a call", false, ok)
 }
