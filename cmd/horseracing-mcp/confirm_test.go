@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -82,11 +83,7 @@ func TestAYesIsForOneQuestionOnce(t *testing.T) {
 	yes := mcp.InputResponseMap{"pay": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"pay": "yes"}}}
 	call := func(plan, state string, response mcp.InputResponseMap) *mcp.CallToolResult {
 		t.Helper()
-		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}, RequestState: state, InputResponses: response})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result
+		return double.Must(s.CallTool(t.Context(), &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}, RequestState: state, InputResponses: response}))
 	}
 	one, two := s.plan(1).Plan, s.plan(2).Plan
 	asked := call(one, "", nil).RequestState

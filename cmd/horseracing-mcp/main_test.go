@@ -40,11 +40,7 @@ func TestMain(m *testing.M) {
 
 func tokens(t testing.TB, text string) *horseracing.BigInt {
 	t.Helper()
-	n, err := horseracing.ParseUnits(text, horseracing.TokenDecimals)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &n
+	return new(double.Must(horseracing.ParseUnits(text, horseracing.TokenDecimals)))
 }
 
 // newFake has an owner's horse 1, and races 1 to 5 that cost 2.5 tokens and close in an
@@ -84,11 +80,7 @@ type session struct {
 func connect(t *testing.T, transport mcp.Transport, host *mcp.ClientOptions, version string) session {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, host)
-	s, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session{t, s}
+	return session{t, double.Must(client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version}))}
 }
 
 // open connects to a server in this process, which reads a fake.
@@ -102,13 +94,8 @@ func inMemoryAs(t *testing.T, fake *horseracingtest.Server, set settings, host *
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	program := &server{settings: set}
-	if err := program.init(fake.Client(program.options()...), fake.UserKey(0)); err != nil {
-		t.Fatal(err)
-	}
-	server, err := program.Connect(t.Context(), there, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	double.NoError(t, program.init(fake.Client(program.options()...), fake.UserKey(0)))
+	server := double.Must(program.Connect(t.Context(), there, nil))
 	s := connect(t, here, host, version)
 	t.Cleanup(func() {
 		s.Close()
@@ -230,9 +217,8 @@ func TestTheEndOfTheInputCancelsNothing(t *testing.T) {
 	for id := range 200 {
 		fmt.Fprintf(&stdin, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get_horse","arguments":{"horse":1}}}`+"\n", id)
 	}
-	if status := run(t.Context(), []string{"--demo"}, os.Getenv, &stdin, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
-		t.Errorf("status %d: %s", status, &stderr)
-	}
+	double.Equal(t, "the status", 0, run(t.Context(), []string{"--demo"}, os.Getenv, &stdin, &stdout, &stderr))
+	double.Equal(t, "standard error", "", stderr.String())
 	if n := strings.Count(stdout.String(), `,"result":`); n != 201 || strings.Contains(stdout.String(), `"isError":true`) {
 		t.Errorf("%d results of 201 calls: %s", n, &stdout)
 	}
@@ -330,10 +316,7 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 			fake := newFake(t)
 			setEnv(t, fake)
 			folder := t.TempDir()
-			stderr, err := os.Create(filepath.Join(folder, "stderr"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			stderr := double.Must(os.Create(filepath.Join(folder, "stderr")))
 			defer stderr.Close()
 			args := []string{"-ledger", filepath.Join(folder, "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
 			first, command := launch(t, stderr, args...)
@@ -353,16 +336,13 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 			if again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call settle") || view.Entries[0].State != ledger.Unknown {
 				t.Errorf("after the kill: %+v, %+v", again, view)
 			}
-			if out := get[settled](next, "settle", nil); len(out.Settled) != test.paid || len(out.Unknown) != 1-test.paid {
-				t.Errorf("%+v", out)
-			}
-			if posts(fake) != 1 || len(fake.Registrations()) != test.paid {
-				t.Errorf("%d sent, %d paid", posts(fake), len(fake.Registrations()))
-			}
+			out := get[settled](next, "settle", nil)
+			double.Equal(t, "settled, unknown, sent and paid", []int{test.paid, 1 - test.paid, 1, test.paid},
+				[]int{len(out.Settled), len(out.Unknown), posts(fake), len(fake.Registrations())})
 			next.Close()
-			log, err := os.ReadFile(stderr.Name())
-			if err != nil || bytes.Contains(log, []byte(fake.APIKey)) || bytes.Contains(log, []byte(fake.UserKey(0))) {
-				t.Errorf("%v; a key is in the log:\n%s", err, log)
+			log := double.Must(os.ReadFile(stderr.Name()))
+			if bytes.Contains(log, []byte(fake.APIKey)) || bytes.Contains(log, []byte(fake.UserKey(0))) {
+				t.Errorf("a key is in the log:\n%s", log)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -74,9 +75,7 @@ func TestWhatIsNotAllowedOrHasChangedIsRefused(t *testing.T) {
 			} else if got := s.register(before.Plan); got.State != ledger.Refused || !strings.Contains(got.Note, test.want) || !strings.Contains(got.Note, "nothing was sent") || got.Entry != nil {
 				t.Errorf("%+v, want %q", got, test.want)
 			}
-			if posts(fake) != test.paid {
-				t.Errorf("%d sent", posts(fake))
-			}
+			double.Equal(t, "registrations sent", test.paid, posts(fake))
 		})
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -62,9 +62,7 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 				seen[entry] = true
 			}
 		}
-		if len(seen) != test.want {
-			t.Errorf("%s: %d of %d", tool, len(seen), test.want)
-		}
+		double.Equal(t, "entries of "+tool, test.want, len(seen))
 	}
 }
 
@@ -125,12 +123,8 @@ func TestTextsOfOthersAreShortVisibleAndMarked(t *testing.T) {
 		const invisible = "\u202e\u200b\ufe0f\U000e0041\u3164"
 		long := strings.Repeat("x", 4000)
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/" + test.path, Status: 200, Body: strings.ReplaceAll(test.body, "@", invisible+long)})
-		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: test.args})
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := result.Content[0].(*mcp.TextContent).Text
-		if result.IsError || strings.ContainsAny(text, invisible) || strings.Contains(text, long[:101]) || !strings.Contains(text, long[:100]+"…") || !strings.HasPrefix(text, `{"about":"Names and other texts`) {
+		text := s.textOf(tool, test.args)
+		if strings.ContainsAny(text, invisible) || strings.Contains(text, long[:101]) || !strings.Contains(text, long[:100]+"…") || !strings.HasPrefix(text, `{"about":"Names and other texts`) {
 			t.Errorf("%s: %s", tool, text)
 		}
 	}

@@ -21,9 +21,7 @@ func (s session) tools() map[string]*mcp.Tool {
 	s.t.Helper()
 	all := map[string]*mcp.Tool{}
 	for tool, err := range s.Tools(s.t.Context(), nil) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		double.NoError(s.t, err)
 		all[tool.Name] = tool
 	}
 	return all
@@ -41,18 +39,14 @@ func TestWithoutALedgerNothingCanPayAndHintsAndTheBundleAreTrue(t *testing.T) {
 		Tools   []struct{ Name string }
 	}
 	data, err := os.ReadFile("manifest.json")
-	if err := errors.Join(err, json.Unmarshal(data, &bundle)); err != nil {
-		t.Fatal(err)
-	}
-	inBundle := 0
+	double.NoError(t, errors.Join(err, json.Unmarshal(data, &bundle)))
+	var bundled []string
 	for _, tool := range bundle.Tools {
-		if reading[tool.Name] != nil {
-			inBundle++
-		}
+		bundled = append(bundled, tool.Name)
 	}
-	if len(reading) != 8 || inBundle != 8 || len(bundle.Tools) != 8 || len(all) != 12 || bundle.Version != horseracing.Version {
-		t.Errorf("%d tools read, %d of them in the bundle, %d in all; version %q", len(reading), inBundle, len(all), bundle.Version)
-	}
+	slices.Sort(bundled)
+	double.Equal(t, "the tools of the bundle", slices.Sorted(maps.Keys(reading)), bundled)
+	double.Equal(t, "how many read, and the version of the bundle", []any{8, horseracing.Version}, []any{len(reading), bundle.Version})
 	var hints strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		tool := all[name]

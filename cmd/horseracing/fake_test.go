@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // startFake starts the command fake at a free port, and returns the environment of its first user.
@@ -26,9 +27,7 @@ func startFake(t *testing.T, args ...string) (cmd *exec.Cmd, service []string) {
 			Key string `json:"user_key"`
 		}
 	}
-	if err := json.NewDecoder(stdout).Decode(&line); err != nil {
-		t.Fatal(err)
-	}
+	double.NoError(t, json.NewDecoder(stdout).Decode(&line))
 	return cmd, variables(line.URL, line.APIKey, line.Users[0].Key)
 }
 
@@ -43,13 +42,9 @@ func TestTheFakeServesUntilItIsInterrupted(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	double.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != 130 {
-		t.Errorf("status %d", status)
-	}
+	double.Equal(t, "the status", 130, cmd.ProcessState.ExitCode())
 }
 
 func TestTheFakeRefusesAndFailsAsItsFlagsDemand(t *testing.T) {
@@ -68,9 +63,7 @@ func TestWhatTheFakePrintsForPeopleWorks(t *testing.T) {
 	fake := newFake(t)
 	var text strings.Builder
 	p := &program{stdout: &text}
-	if err := p.announce(fake); err != nil {
-		t.Fatal(err)
-	}
+	double.NoError(t, p.announce(fake))
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl")
 	}

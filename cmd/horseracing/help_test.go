@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/horseracing-go/horseracing"
 )
 
 func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
@@ -52,7 +54,7 @@ func TestEveryExampleOfADemoWorks(t *testing.T) {
 	}
 }
 
-func TestCompletionOffersWhatThereIs(t *testing.T) {
+func TestHelpGoesToStandardOutputAndCompletionOffersWhatThereIs(t *testing.T) {
 	t.Parallel()
-	transcript(t, newFake(t), "completion", nil)
+	transcript(t, newFake(t), "help", map[string]string{"VERSION": horseracing.Version})
 }

@@ -18,15 +18,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func linesOf(t *testing.T, file string) []string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.Collect(strings.Lines(string(text)))
+	return slices.Collect(strings.Lines(string(double.Must(os.ReadFile(file)))))
 }
 
 // newResults returns a file of -o, which was empty, with the races of a fake since 30 May.
@@ -34,13 +31,19 @@ func newResults(t *testing.T, fake *horseracingtest.Server) (file string, lines 
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "results.jsonl")
 	writeFile(t, file, "")
-	got := run(t, environment(fake), "results", "--since", "2025-05-30", "-o", file)
-	lines = linesOf(t, file)
-	want := fmt.Sprintf("horseracing results: races added to %s: %d\n", file, len(lines))
-	if len(lines) == 0 || got != (result{stderr: want}) {
-		t.Fatalf("%d races, %+v", len(lines), got)
-	}
-	return file, lines
+	return file, added(t, fake, file, "--since", "2025-05-30")
+}
+
+// added runs the program with -o, requires that it says how many races it adds to the file, and
+// returns the lines of the file.
+func added(t *testing.T, fake *horseracingtest.Server, file string, args ...string) []string {
+	t.Helper()
+	before, _ := os.ReadFile(file) // if it exists
+	got := run(t, environment(fake), append([]string{"results", "-o", file}, args...)...)
+	lines := linesOf(t, file)
+	n := len(lines) - strings.Count(string(before), "\n")
+	double.Equal(t, "what is printed", result{stderr: fmt.Sprintf("horseracing results: races added to %s: %d\n", file, n)}, got)
+	return lines
 }
 
 func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
@@ -64,9 +67,7 @@ func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
 			full.Env = cmd.Env
 			cmd = full
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		double.NoError(t, cmd.Start())
 		if !isFull {
 			time.Sleep(rand.N(400 * time.Millisecond)) // a random instant of another process
 			_ = cmd.Process.Kill()
@@ -91,24 +92,16 @@ func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
 		t.Skip(err)
 	}
 	fake.Advance(6 * time.Hour)
-	got := run(t, environment(fake), "results", "--tier", "5", "--since", "1d", "-o", file+".link")
-	after := linesOf(t, file)
-	if got.status != 0 || got.stdout != "" || len(after) <= len(before) || !slices.Equal(after[:len(before)], before) {
-		t.Errorf("%d races before, %d after, %+v", len(before), len(after), got)
-	}
-	again := run(t, environment(fake), "results", "-o", file)
-	if again.status != 0 || again.stdout != "" || !strings.HasSuffix(again.stderr, ": 0\n") || !slices.Equal(linesOf(t, file), after) {
-		t.Errorf("without news: %+v", again)
-	}
+	after := added(t, fake, file+".link", "--tier", "5", "--since", "2025-06-01")
+	double.Equal(t, "the races before", before, after[:len(before)])
+	double.Equal(t, "there is news", true, len(before) < len(after))
+	double.Equal(t, "without news", after, added(t, fake, file))
 	ofWindows := "\ufeff" + strings.ReplaceAll(strings.Join(after, ""), "\n", "\r\n")
 	writeFile(t, file+".windows", ofWindows)
-	got = run(t, environment(fake), "results", "-o", file+".windows")
-	if text := strings.Join(linesOf(t, file+".windows"), ""); got.status != 0 || text != ofWindows {
-		t.Errorf("of Windows: %d bytes, want %d: %+v", len(text), len(ofWindows), got)
-	}
-	if os.Remove(file); run(t, environment(fake), "results", "--since", "2025-05-30", "-o", file).status != 0 || !slices.Equal(linesOf(t, file), after) {
-		t.Errorf("after it was removed: %d races, want %d", len(linesOf(t, file)), len(after))
-	}
+	double.Equal(t, "the status for a file of Windows", 0, run(t, environment(fake), "results", "-o", file+".windows").status)
+	double.Equal(t, "the file of Windows", ofWindows, strings.Join(linesOf(t, file+".windows"), ""))
+	double.NoError(t, os.Remove(file))
+	double.Equal(t, "after it was removed", after, added(t, fake, file, "--since", "2025-05-30"))
 }
 
 // A first run that reads nothing leaves -since to the next one.
@@ -149,9 +142,7 @@ func TestAFileThatEndsEarlySaysWhatToDo(t *testing.T) {
 			o := listingFlags(&cobra.Command{}, "race")
 			o.out, o.follow = filepath.Join(t.TempDir(), "f"), test.follow
 			s := &service{Client: fake.Client()}
-			if err := o.resolve(ctx, p, s); err != nil {
-				t.Fatal(err)
-			}
+			double.NoError(t, o.resolve(ctx, p, s))
 			err := p.keepResults(ctx, s, o)
 			lines := strings.Split(strings.ReplaceAll(stderr.String(), o.out, "f"), "\n")
 			last := lines[len(lines)-2]
@@ -178,16 +169,13 @@ func TestAFileThatIsRotatedIsNotWrittenAnyMore(t *testing.T) {
 		before := fake.RequestCount()
 		cmd, _, stderr := start(t, environment(fake), "results", "--follow", "--interval", "20ms", "-o", file)
 		waitFor(t, func() bool { return fake.RequestCount() > before })
-		if err := rotate(file); err != nil {
-			t.Fatal(err)
-		}
+		double.NoError(t, rotate(file))
 		fake.Advance(6 * time.Hour)
 		if err := cmd.Wait(); err == nil || !strings.Contains(stderr.String(), "was changed by something else") {
 			t.Errorf("%s: %v, %s", name, err, stderr)
 		}
-		if text, _ := os.ReadFile(file); len(text) > 0 {
-			t.Errorf("%s: %d bytes were written after that", name, len(text))
-		}
+		text, _ := os.ReadFile(file) // if it exists
+		double.Equal(t, name+": what was written after that", "", string(text))
 	}
 }
 
@@ -263,12 +251,10 @@ func TestAFileThatIsCutAtAnyByteContinuesThere(t *testing.T) {
 			writeFile(t, file, whole[:cut])
 			writeFile(t, file+".lock", lock)
 			got := run(t, environment(fake), "results", "--since", "2025-05-30", "-o", file)
-			if got.status != 0 || strings.Join(linesOf(t, file), "") != whole {
-				t.Errorf("%d of %d bytes: %+v", cut, len(whole), got)
-			}
-			if strings.Contains(got.stderr, "it is taken for tier 5 of "+fake.URL) != (lock == "" && cut >= first) {
-				t.Errorf("%d bytes, lock %q: %s", cut, lock, got.stderr)
-			}
+			name := fmt.Sprintf("%d of %d bytes, lock %q: ", cut, len(whole), lock)
+			double.Equal(t, name+"the status", 0, got.status)
+			double.Equal(t, name+"the file", whole, strings.Join(linesOf(t, file), ""))
+			double.Equal(t, name+"it says whose file it is", lock == "" && cut >= first, strings.Contains(got.stderr, "it is taken for tier 5 of "+fake.URL))
 		}
 	}
 	expect(t, environment(fake), result{status: 2, stderr: "is about tier 5, not 3"}, "results", "-o", file, "--tier", "3")

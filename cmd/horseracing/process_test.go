@@ -43,7 +43,7 @@ func TestNothingOfAResponseIsLogged(t *testing.T) {
 	t.Parallel()
 	url := double.Echoing(t, "[]", "the-api-key the-user-key")
 	for range 5 { // net/http does not always notice
-		double.Equal(t, "what is printed", result{}, run(t, variables(url, "the-api-key", "the-user-key"), "owned", "--json"), cmp.AllowUnexported(result{}))
+		double.Equal(t, "what is printed", result{}, run(t, variables(url, "the-api-key", "the-user-key"), "owned", "--json"))
 	}
 }
 
@@ -58,9 +58,7 @@ func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 			before := fake.RequestCount()
 			cmd, _, stderr := start(t, environment(fake), strings.Fields(args)...)
 			waitFor(t, func() bool { return fake.RequestCount() > before })
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			double.NoError(t, cmd.Process.Signal(signal))
 			_ = cmd.Wait()
 			said := strings.Contains(stderr.String(), `"code":"`+want.code+`","message":"it was `+want.code+`"`)
 			status, isJSON := cmd.ProcessState.ExitCode(), strings.Contains(args, "--json")
@@ -147,12 +145,8 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 				})}
 				c := &cobra.Command{}
 				o := listingFlags(c, "race")
-				if err := c.ParseFlags(slices.Concat(args, more)); err != nil {
-					t.Fatal(err)
-				}
-				if err := o.resolve(t.Context(), p, s); err != nil {
-					t.Fatal(err)
-				}
+				double.NoError(t, c.ParseFlags(slices.Concat(args, more)))
+				double.NoError(t, o.resolve(t.Context(), p, s))
 				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
 			}
 			if err := print(nil, 20); !errors.Is(err, syscall.ENOSPC) {
@@ -165,9 +159,7 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 					t.Errorf("after %d lines: %v, %q, want %q", i, err, lines, want[i])
 				}
 			}
-			if err := print(places[0], 0, "-n", "12", "--with-cursor"); err != nil {
-				t.Fatal(err)
-			}
+			double.NoError(t, print(places[0], 0, "-n", "12", "--with-cursor"))
 			for i, line := range lines {
 				var l struct {
 					Race   json.RawMessage
@@ -196,8 +188,6 @@ func TestTheCursorIsBoundToATierAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 	if diff := cmp.Diff(strings.Join(lines, ""), first.stdout+rest.stdout); diff != "" || len(lines) < 9 {
 		t.Errorf("%d races, %s", len(lines), diff)
 	}
-	if again := read("--tier", "2", "--since", "2025-05-25", "--cursor", file); again != (result{}) {
-		t.Errorf("after the end: %+v", again)
-	}
+	double.Equal(t, "after the end", result{}, read("--tier", "2", "--since", "2025-05-25", "--cursor", file))
 	expect(t, environment(fake), result{status: 2, stderr: "tier 2, not 3"}, "results", "--cursor", file, "--tier", "3")
 }

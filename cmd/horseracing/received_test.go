@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 const digits = "17487745" // of a key, and of a start
@@ -40,23 +42,17 @@ func TestJSONIsWhatWasReceived(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	for _, args := range []string{"open", "race 7", "results", "results --follow --since 2025-01-01 -n 1", "results --since 2025-01-01 --cursor " + file + ".position",
 		"horse 7", "owned", "tournaments", "tournaments t7", "tournaments --finished"} {
-		if got := run(t, newOdd(t, entry), strings.Fields(args)...); got != (result{stdout: want + "\n"}) {
-			t.Errorf("%s: %+v", args, got)
-		}
+		double.Equal(t, args, result{stdout: want + "\n"}, run(t, newOdd(t, entry), strings.Fields(args)...))
 	}
 	for range 2 { // it is not added twice
 		run(t, newOdd(t, entry), "results", "--since", "2025-01-01", "-o", file)
 	}
-	if lines := linesOf(t, file); len(lines) != 1 || lines[0] != want+"\n" {
-		t.Errorf("-o: %q", lines)
-	}
+	double.Equal(t, "-o", []string{want + "\n"}, linesOf(t, file))
 }
 
 func TestAnEntryBesideUnreadableOnesIsWhatWasReceived(t *testing.T) {
 	t.Parallel()
 	const entries = `{"main_race_id":6,"entry_fee":[]},{"main_race_id":7,"start_time":1748774562859,"snow":1},null,{"main_race_id":7,"start_time":1748774562859,"snow":2}`
-	got := run(t, newOdd(t, entries), "open")
-	if want := `{"main_race_id":7,"start_time":1748774562859,"snow":1}` + "\n" + `{"main_race_id":7,"start_time":1748774562859,"snow":2}` + "\n"; got.stdout != want {
-		t.Errorf("%+v", got)
-	}
+	const want = `{"main_race_id":7,"start_time":1748774562859,"snow":1}` + "\n" + `{"main_race_id":7,"start_time":1748774562859,"snow":2}` + "\n"
+	double.Equal(t, "what is printed", want, run(t, newOdd(t, entries), "open").stdout)
 }

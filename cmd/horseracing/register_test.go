@@ -19,6 +19,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -35,6 +36,20 @@ func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
 	t.Parallel()
 	fake, _, _ := newRegistration(t)
 	transcript(t, fake, "register", nil)
+}
+
+// A registration whose outcome is unknown ends with status 7, and the next run settles its own
+// pair alone.
+func TestARegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
+	t.Parallel()
+	fake, _, _ := newRegistration(t)
+	transcript(t, fake, "unknown", nil)
+}
+
+func TestALedgerIsDecidedOrSettled(t *testing.T) {
+	t.Parallel()
+	fake, _, _ := newRegistration(t)
+	transcript(t, fake, "ledger", nil)
 }
 
 // Signals arrive while a request is on its way. One that registers is awaited, and its
@@ -78,9 +93,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 			}
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			double.NoError(t, cmd.Start())
 			<-arrived
 			send := func() {
 				for _, s := range test.signals {
@@ -107,9 +120,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 				}
 				waitFor(t, func() bool { return len(fake.Registrations()) == 1 })
 				expect(t, environment(fake), result{stdout: `"state":"entered"`}, args...)
-				if n := len(fake.Registrations()); n != 1 {
-					t.Errorf("%d registrations", n)
-				}
+				double.Equal(t, "registrations", 1, len(fake.Registrations()))
 			}
 		})
 	}
@@ -173,9 +184,7 @@ func TestAClosedPipeHidesNoRefusal(t *testing.T) {
 		fake, args, _ := newRegistration(t)
 		fake.Inject(horseracingtest.Fault{Method: http.MethodPost, Status: response})
 		p := &program{stdout: closed, stderr: io.Discard}
-		if got := runHere(t, t.Context(), fake, p, args...); got != want {
-			t.Errorf("status %d of the service: the exit status is %d, want %d", response, got, want)
-		}
+		double.Equal(t, fmt.Sprintf("the exit status after %d", response), want, runHere(t, t.Context(), fake, p, args...))
 	}
 }
 
@@ -199,8 +208,6 @@ func TestWhatAnotherProcessPaysMeanwhileIsNoRefusal(t *testing.T) {
 			return horseracingtest.Response{}, false
 		})
 		expect(t, environment(fake), result{stdout: `"state":"entered"`}, args...)
-		if n := len(fake.Registrations()); n != 1 {
-			t.Errorf("lost %t: %d registrations", isLost, n)
-		}
+		double.Equal(t, "registrations", 1, len(fake.Registrations()))
 	}
 }

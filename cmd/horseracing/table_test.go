@@ -2,11 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -23,21 +22,11 @@ func TestATableFitsTheTerminal(t *testing.T) {
 		columns: []column{{title: "ID", isNumber: true}, {title: "NAME"}, {title: "LENGTH", isNumber: true}, {title: "CLOSES", width: 9}},
 		cells:   func(r *row) []any { return []any{r.id, r.name, len(r.name), r.cell} },
 	}
-	for width, want := range map[int]string{
-		120: "           ID  NAME                                      LENGTH  CLOSES\n" +
-			"            7  one                                            3  a\n" +
-			"1099511627776  [31mé                                         12  soon\n" +
-			"            8  " + strings.Repeat("馬", 19) + "…    60000  b\n",
-		20: "           ID  NAME…\n            7  one …\n1099511627776  [31m…\n            8  馬馬…\n",
-	} {
+	for _, width := range []int{120, 20} {
 		var screen strings.Builder
 		p := &program{stdout: &screen, interactive: true, width: width}
-		if err := printList(p, l, rows, nil); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, screen.String()); diff != "" {
-			t.Errorf("%d columns: %s", width, diff)
-		}
+		double.NoError(t, printList(p, l, rows, nil))
+		double.Golden(t, fmt.Sprintf("testdata/%d.table", width), screen.String())
 	}
 }
 
@@ -48,9 +37,8 @@ func TestJSONOnATerminalCannotControlIt(t *testing.T) {
 	} {
 		var screen strings.Builder
 		p := &program{stdout: &screen, interactive: isTerminal}
-		if err := p.printJSON("é\u007f\u009b\u202e\U000e0001馬"); err != nil || screen.String() != want {
-			t.Errorf("%q, %v; want %q", screen.String(), err, want)
-		}
+		double.NoError(t, p.printJSON("é\u007f\u009b\u202e\U000e0001馬"))
+		double.Equal(t, "what is printed", want, screen.String())
 	}
 }
 
@@ -63,9 +51,7 @@ func TestADeadlineIsShownWithTheTimeThatIsLeft(t *testing.T) {
 		59 * time.Second:             "12:00, in 59s",
 		-time.Second:                 "11:59, closed",
 	} {
-		if got := closing(now.Add(left), now); got != want {
-			t.Errorf("%v before: %q, want %q", left, got, want)
-		}
+		double.Equal(t, left.String()+" before", want, closing(now.Add(left), now))
 	}
 }
 
@@ -80,13 +66,10 @@ func TestANarrowTableHasWhatOneDecidesBy(t *testing.T) {
 	tournament := horseracing.Tournament{ID: "683c95201000000000000005", Name: "Two Rivers Tournament", Places: 16, EntryFee: race.EntryFee, StartTime: race.StartTime}
 	var screen strings.Builder
 	p := &program{stdout: &screen, interactive: true, width: 80}
-	err := errors.Join(
+	double.NoError(t, errors.Join(
 		printList(p, openRaceLayout(now), []horseracing.Race{race}, nil),
 		printList(p, changeLayout, []change{{Kind: horseracing.RaceOpened, Race: &race, Time: now}}, nil),
 		printList(p, openTournamentLayout, []horseracing.Tournament{tournament}, nil),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))
 	double.Golden(t, "testdata/narrow.table", screen.String())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testing.T) {
@@ -44,12 +46,10 @@ func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testi
 					return nil
 				})}
 				_, _ = fake.Client(p.reporting()...).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 300)
-				if text, _ := last.Load().(string); strings.Contains(text, "the service responds again") != test.isOver {
-					t.Errorf("%s, attended %t: at last %q", name, attended, text)
-				}
-				if n := lines.Load(); (n > 0) != (want[0] > 0) {
-					t.Errorf("%s, attended %t: %d lines in %v", name, attended, n, time.Since(began))
-				}
+				name := fmt.Sprintf("%s, attended %t: ", name, attended)
+				text, _ := last.Load().(string)
+				double.Equal(t, name+"it responds again, at last: "+text, test.isOver, strings.Contains(text, "the service responds again"))
+				double.Equal(t, name+"a line is printed", want[0] > 0, lines.Load() > 0)
 			})
 		}
 	}
