@@ -89,15 +89,10 @@ func TestAYesIsForOneQuestionOnce(t *testing.T) {
 	asked := call(one, "", nil).RequestState
 	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400, Body: `{"error":"full"}`})
 	for name, test := range map[string]struct{ plan, state string }{"never asked": {one, ""}, "made up": {one, "x"}, "of another race": {two, asked}} {
-		if result := call(test.plan, test.state, yes); !result.IsError {
-			t.Errorf("%s: %+v", name, result)
-		}
+		double.Equal(t, name+" is an error", true, call(test.plan, test.state, yes).IsError)
 	}
 	asked = call(one, "", nil).RequestState
-	if refused := call(one, asked, yes); refused.IsError || posts(fake) != 1 {
-		t.Errorf("%+v, %d sent", refused, posts(fake))
-	}
-	if again := call(one, asked, yes); !again.IsError || posts(fake) != 1 {
-		t.Errorf("a second time: %+v, %d sent", again, posts(fake))
-	}
+	double.Equal(t, "a yes is an error", false, call(one, asked, yes).IsError)
+	double.Equal(t, "a second yes is an error", true, call(one, asked, yes).IsError)
+	double.Equal(t, "registrations sent", 1, posts(fake))
 }

@@ -28,9 +28,8 @@ func TestOnlyAPlanOfThisRunPays(t *testing.T) {
 			t.Errorf("%q: %q", plan, problem)
 		}
 	}
-	if got := s.register(next); got.State != ledger.Entered || posts(fake) != 1 || len(fake.Registrations()) != 1 {
-		t.Errorf("%+v, %d sent, %v", got, posts(fake), fake.Registrations())
-	}
+	double.Equal(t, "the state", ledger.Entered, s.register(next).State)
+	double.Equal(t, "sent and paid", []int{1, 1}, []int{posts(fake), len(fake.Registrations())})
 }
 
 func TestALostResponseIsLookedForOnceAndThenSettled(t *testing.T) {

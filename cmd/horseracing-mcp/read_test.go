@@ -98,9 +98,7 @@ func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
 			fake.ClearFaults()
 			time.Sleep(2 * time.Hour) // what was learned of the pace is over
 		}
-		if entries, err := ledger.Read(l.path); posts(fake) != 1 || err != nil || len(entries) != 1 {
-			t.Errorf("%d sent, recorded are %v, %v", posts(fake), entries, err)
-		}
+		double.Equal(t, "sent and recorded", []int{1, 1}, []int{posts(fake), len(double.Must(ledger.Read(l.path)))})
 	})
 }
 

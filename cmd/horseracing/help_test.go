@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
@@ -18,9 +19,7 @@ func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
 		for _, name := range names {
 			var text strings.Builder
 			p := &program{stdout: &text, width: width}
-			if err := p.run(t.Context(), strings.Fields(name+" -h")); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			double.Equal(t, name, nil, p.run(t.Context(), strings.Fields(name+" -h")))
 			for line := range strings.Lines(text.String()) {
 				if n := utf8.RuneCountInString(strings.TrimRight(line, " \n")); n > width {
 					t.Errorf("%s: %d columns: %s", name, n, line)
@@ -49,9 +48,7 @@ func TestEveryExampleOfADemoWorks(t *testing.T) {
 			}
 		}
 	}
-	if n == 0 {
-		t.Error("there is no example with --demo")
-	}
+	double.Equal(t, "there are examples with --demo", true, n > 0)
 }
 
 func TestHelpGoesToStandardOutputAndCompletionOffersWhatThereIs(t *testing.T) {

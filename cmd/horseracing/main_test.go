@@ -130,7 +130,8 @@ func writeFile(t *testing.T, file, text string) {
 	double.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
-// What each command prints for programs and for people.
+// What each command prints for programs and for people, and what was found is printed beside an
+// error.
 func TestEveryCommandPrintsATableAndJSONLines(t *testing.T) {
 	t.Parallel()
 	fake := newFake(t)
@@ -166,11 +167,6 @@ func TestATierMayBeNamed(t *testing.T) {
 	one := newFake(t, horseracingtest.WithSchedule(0))
 	one.AddRaces(omega)
 	transcript(t, newFake(t), "tiers", map[string]string{"NONE": none.URL, "ONE": one.URL})
-}
-
-func TestWhatWasFoundIsPrintedBesideAnError(t *testing.T) {
-	t.Parallel()
-	transcript(t, newFake(t), "found", nil)
 }
 
 func TestCallPrintsTheBodyAsItWasReceived(t *testing.T) {

@@ -48,13 +48,7 @@ func added(t *testing.T, fake *horseracingtest.Server, file string, args ...stri
 
 func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
 	t.Parallel()
-	kills := 20
-	switch {
-	case os.Getenv("HORSERACING_DEEP") != "":
-		kills = 200
-	case testing.Short():
-		kills = 5
-	}
+	kills := double.Worlds(20, 200, 5)
 	fake := newFake(t, horseracingtest.WithHistory(2000), horseracingtest.WithLatency(time.Millisecond))
 	file := filepath.Join(t.TempDir(), "results.jsonl")
 	args := []string{"results", "-o", file, "--concurrency"}

@@ -88,26 +88,18 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 	lines := bufio.NewScanner(stdout)
 	race, joined := openRace(fake, 10), openRace(fake, 10)
 	joined.Participants = []horseracing.RaceParticipant{{Number: 8}}
-	for _, step := range []struct {
-		do           func()
-		kind         horseracing.RaceChangeKind
-		participants int
-		changed      []string
-	}{
-		{func() { fake.AddRaces(race) }, horseracing.RaceOpened, 0, nil},
-		{func() { fake.AddRaces(joined) }, horseracing.RaceUpdated, 1, []string{"horse 8 entered"}},
-		{func() { fake.RemoveRaces(10) }, horseracing.RaceClosed, 1, nil},
-	} {
-		step.do()
-		var got change
-		if !lines.Scan() {
-			t.Fatalf("no line about %s", step.kind)
+	double.Transcript(t, "testdata/watch.txt", func(step string) string {
+		switch step {
+		case "a race opens":
+			fake.AddRaces(race)
+		case "a horse is entered":
+			fake.AddRaces(joined)
+		case "the race closes":
+			fake.RemoveRaces(10)
 		}
-		if err := json.Unmarshal(lines.Bytes(), &got); err != nil || got.Kind != step.kind || !slices.Equal(got.Changed, step.changed) ||
-			got.Race.MainRaceID != 10 || len(got.Race.Participants) != step.participants || time.Since(got.Time) > time.Minute {
-			t.Errorf("%s: %v", lines.Text(), err)
-		}
-	}
+		lines.Scan()
+		return lines.Text()
+	})
 	_, all, _ := start(t, environment(fake), "watch")
 	if line, err := bufio.NewReader(all).ReadString('\n'); !strings.HasPrefix(line, `{"kind":"opened","race":`) {
 		t.Errorf("%s, %v", line, err)

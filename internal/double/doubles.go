@@ -96,6 +96,14 @@ func CheckError(t Test, name string, err error) {
 	}
 }
 
+// NoError ends the test if there is an error.
+func NoError(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 var ErrReset = errors.New("connection reset by peer")
 
 func Connect(tb testing.TB, url string, via *http.Client, opts ...horseracing.Option) *horseracing.Client {
