@@ -1,8 +1,12 @@
 package following_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,5 +121,162 @@ func TestFollowLooksBackADayForTournaments(t *testing.T) {
 			fake.AddTournaments(cup("late", 24*time.Hour), cup("too late", 25*time.Hour))
 		}
 		double.Equal(t, "tournaments", []horseracing.TournamentID{"n.e_w é", "late"}, ids)
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// CatchUp yields the error of its context, as a Pager does: who sets a deadline must not take
+// a refusal for a listing without news. It also ends with the error of an entry.
+// The JSON is that of the entry, and nil with another error.
+func TestCatchUpYieldsTheErrorOfItsContext(t *testing.T) {
+	refused := []horseracingtest.Fault{{Path: double.ResultsPath, Times: -1, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"600"}}}}
+	for name, test := range map[string]struct {
+		faults []horseracingtest.Fault
+		damage int // the race that cannot be read
+		races  int // after these the context is canceled, unless a race cannot be read
+		want   string
+	}{
+		"while the service refuses":   {refused, 0, 0, "context deadline exceeded"},
+		"while the caller is at work": {nil, 0, 3, "context canceled"},
+		"with the last race":          {nil, 0, 5, "<nil>"},
+		"at an unreadable race":       {nil, 3, 2, "entry_fee"},
+	} {
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 1, 5, time.Minute)
+			fake.Inject(test.faults...)
+			change := unreadable(test.damage)
+			client := fake.Client(rewritten(func(_, body []byte) []byte { return change(body) }))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			races, errs := 0, []error(nil)
+			follower := client.Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)})
+			for race, err := range follower.CatchUp(ctx) {
+				text := string(follower.JSON())
+				if (text == "") != (race == nil && test.damage == 0) || race != nil && !strings.Contains(text, fmt.Sprintf(`"main_race_id":%d,`, race.MainRaceID)) {
+					t.Errorf("with race %v, error %v: JSON %s", race, err, text)
+				}
+				if race == nil {
+					errs = append(errs, err)
+				} else if races++; races == test.races && test.damage == 0 {
+					cancel()
+				}
+			}
+			if races != test.races || !strings.Contains(fmt.Sprint(errors.Join(errs...)), test.want) || len(errs) > 1 {
+				t.Errorf("%d races, errors %v", races, errs)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// A race waits for its result whatever the Date of the responses is, and a poll needs few requests.
+func TestAWrongDateReleasesNoRace(t *testing.T) {
+	hours := double.Worlds(6, 6, 2)
+	for _, off := range []time.Duration{2 * time.Hour, -150 * time.Minute, 0, time.Hour, -24 * time.Hour}[:double.Worlds(5, 5, 2)] {
+		double.RunBubble(t, off.String(), func(t *testing.T, fake *horseracingtest.Server) {
+			client := fake.Client(double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+				resp, err := next.RoundTrip(req)
+				if err == nil {
+					resp.Header.Set("Date", time.Now().Add(off).UTC().Format(http.TimeFormat))
+				}
+				return resp, err
+			}))
+			without, polls := 0, 60*hours
+			f := followed{yielded: func(r *horseracing.Race) {
+				if !r.Finished() {
+					without++
+				}
+			}}
+			f.run(t, client, horseracing.FollowQuery{Interval: time.Minute}, time.Duration(hours)*time.Hour)
+			if len(f.times) < 5*hours || without > 0 || fake.RequestCount() > 5*polls {
+				t.Errorf("%d of %d races without a final order, %d requests of %d polls", without, len(f.times), fake.RequestCount(), polls)
+			}
+		}, horseracingtest.WithReadings(horseracingtest.Readings{EarlyResults: true}))
+	}
+}
+
+// What is listed after a first poll of an empty listing is new, whatever the local clock shows.
+func TestAfterAnEmptyListingEveryRaceIsNew(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 2 * time.Hour, -48 * time.Hour} {
+		double.RunBubble(t, ahead.String(), func(t *testing.T, fake *horseracingtest.Server) {
+			var f followed
+			for i := range horseracing.RaceID(6) {
+				f.isOnePoll = i%2 == 0
+				f.run(t, fake.Client(), horseracing.FollowQuery{}, 10*time.Minute)
+				fake.AddRaces(double.Finished(1+i, -ahead-time.Minute)...)
+			}
+			f.run(t, fake.Client(), horseracing.FollowQuery{}, 10*time.Minute)
+			double.Equal(t, "errors", 0, len(f.errors))
+			double.Equal(t, "races", once(1, 6), f.times)
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithClock(func() time.Time { return time.Now().Add(-ahead) }))
+	}
+}
+
+// A race that nobody entered has no result, and does not wait for one.
+func TestARaceThatNobodyEnteredIsNotHeldBack(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		race := double.Finished(1, -time.Minute)[0]
+		race.Participants, race.FinalOrder, race.Winners = nil, nil, nil
+		fake.AddRaces(race)
+		f := followed{isOnePoll: true}
+		f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1)}, time.Hour)
+		double.Equal(t, "races", once(1, 1), f.times)
+	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// Each failure of a page is yielded, wherever in a poll it is, and nothing is lost.
+func TestEachFailureOfAPageIsYielded(t *testing.T) {
+	for skip := 0; skip < 16; skip += double.Worlds(1, 1, 5) {
+		double.RunBubble(t, fmt.Sprint("after ", skip), func(t *testing.T, fake *horseracingtest.Server) {
+			addRaces(fake, 1, 80, time.Minute)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadRequest, Skip: skip, Times: 2})
+			var f followed
+			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Interval: 2 * time.Minute}, time.Hour)
+			double.Equal(t, "races", once(1, 80), f.times)
+			double.Equal(t, "errors", 2, len(f.errors))
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// Races come in order, also if some lack their results, and the newest page fails at first.
+func TestAnOutageAtTheBeginningOfAPollKeepsTheOrder(t *testing.T) {
+	for _, failures := range []int{0, 5, 20} {
+		double.RunBubble(t, fmt.Sprint(failures), func(t *testing.T, fake *horseracingtest.Server) {
+			for i, race := range double.Finished(1, -3*time.Hour, -160*time.Minute, -2*time.Hour) {
+				if race.StartTime.Time = race.StartTime.Add(time.Duration(i)); i == 1 {
+					race.FinalOrder, race.Winners = nil, nil
+				}
+				fake.AddRaces(race)
+			}
+			addRaces(fake, 4, 63, time.Minute)
+			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Times: failures})
+			var ids []horseracing.RaceID
+			for race, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour), Interval: 2 * time.Minute}).All(double.Within(t, 3*time.Hour)) {
+				if err == nil {
+					ids = append(ids, race.MainRaceID)
+				}
+			}
+			if len(ids) != 63 || !slices.IsSorted(ids) {
+				t.Errorf("%d races, in the order %v", len(ids), ids)
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
+}
+
+// A follower remembers from poll to poll how far down the listing was shown.
+func TestAnEmptyPageAboveWhatAFollowerHasSeenIsAnError(t *testing.T) {
+	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		addRaces(fake, 1, 100, time.Minute)
+		f := fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Lookback: 24 * time.Hour})
+		for i, removed := range []horseracing.RaceID{0, 70} {
+			for id := range removed {
+				fake.RemoveRaces(id + 1)
+			}
+			errs := 0
+			for _, err := range f.CatchUp(t.Context()) {
+				if err != nil {
+					errs++
+				}
+			}
+			double.Equal(t, "errors", i, errs)
+		}
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }

@@ -139,7 +139,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 			var response horseracing.Response
 			capture := horseracing.CaptureResponse(&response)
 			type nested struct{ Deep []horseracing.UserKey }
-			follow := horseracing.FollowQuery{Since: time.Unix(1, 0)}
+			results, follow := horseracing.ResultsQuery{Concurrency: 4}, horseracing.FollowQuery{Since: time.Unix(1, 0)}
 			for name, call := range map[string]func(context.Context) error{
 				"Register": func(ctx context.Context) error { return errorOf(c.Races.Register(ctx, double.Entry, capture)) },
 				"Owned":    func(ctx context.Context) error { return errorOf(c.Horses.Owned(ctx, double.UserKey, capture)) },
@@ -149,11 +149,9 @@ func TestNoErrorShowsAKey(t *testing.T) {
 				"a key deep in one": func(ctx context.Context) error {
 					return c.Do(ctx, "GET", "/x", nested{[]horseracing.UserKey{double.UserKey}}, new(int), capture)
 				},
-				"Results": func(ctx context.Context) error {
-					return errorOf(withKeys.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(ctx, 1))
-				},
+				"Results": func(ctx context.Context) error { return firstError(withKeys.Races.Results(results).All(ctx)) },
 				"ResultsV1": func(ctx context.Context) error {
-					return errorOf(withKeys.Races.ResultsV1(horseracing.OffsetQuery{}).Take(ctx, 1))
+					return firstError(withKeys.Races.ResultsV1(horseracing.OffsetQuery{}).All(ctx))
 				},
 				"Follow": func(ctx context.Context) error { return firstError(withKeys.Tournaments.Follow(follow).All(ctx)) },
 				"Watch": func(ctx context.Context) error {
