@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -264,8 +265,9 @@ func TestWhatIsNotSentIsRefusedAndLeavesNoLine(t *testing.T) {
 // Registrations of ledgers with limits: the fee is checked before the pair, and the pair before
 // the budgets.
 func TestPairsAndLimits(t *testing.T) {
-	longest, _ := horseracing.ParseUnits("1", 99)
-	longer, _ := horseracing.ParseUnits("1", 100)
+	power := func(of int64) horseracing.BigInt {
+		return horseracing.BigIntFrom(new(big.Int).Exp(big.NewInt(10), big.NewInt(of), nil))
+	}
 	type options = []ledger.Option
 	day := func(n int64) ledger.Option { return ledger.WithDailyBudget(tokens(n), time.FixedZone("east", 3*60*60)) }
 	free, highest, budget := ledger.WithFreeRaces(), ledger.WithMaxFee(tokens(10)), func(n int64) ledger.Option { return ledger.WithBudget(tokens(n)) }
@@ -284,8 +286,8 @@ func TestPairsAndLimits(t *testing.T) {
 		"a negative fee":                    {fee: tokens(-1), opts: options{free}, is: ledger.ErrFee},
 		"the highest fee":                   {fee: tokens(10), opts: options{highest}},
 		"a fee that is too high":            {fee: tokens(11), opts: options{highest}, is: ledger.ErrFee, limit: 10},
-		"of 100 digits":                     {fee: longest},
-		"of 101 digits":                     {fee: longer, is: ledger.ErrFee}, // its line could not be read again
+		"of 100 digits":                     {fee: power(99)},
+		"of 101 digits":                     {fee: power(100), is: ledger.ErrFee}, // its line could not be read again
 		"entered, and the fee is too high":  {file: entered, fee: tokens(11), opts: options{highest}, is: ledger.ErrFee, limit: 10},
 		"entered, and beyond the budget":    {file: entered, fee: tokens(10), opts: options{budget(10)}, is: ledger.ErrEntered},
 		"being sent, or killed meanwhile":   {file: sending, fee: tokens(10), is: ledger.ErrUnsettled},

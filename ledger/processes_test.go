@@ -214,7 +214,7 @@ func TestNothingIsPaidTwiceOrBeyondABudgetUnderAnyReading(t *testing.T) {
 						horseracingtest.Fault{Path: registerPath, Probability: 0.1, Status: 429}, horseracingtest.Fault{Path: registerPath, Probability: 0.1, Delay: time.Minute},
 						horseracingtest.Fault{Path: "/api/v1/races/", Method: "GET", Probability: 0.1, Status: 503},
 					)
-					for range 16 {
+					for range double.Worlds(16, 16, 8) {
 						l := open(path, client, ledger.WithBudget(tokens(10*affordable)))
 						r := registration(fake, 10*day+1+random.IntN(4))
 						r.Horse = fake.Horses(0)[random.IntN(2)]
