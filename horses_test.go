@@ -2,7 +2,6 @@ package horseracing_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -46,9 +45,8 @@ func TestGetOfNothingIsErrNotFound(t *testing.T) {
 	for _, name := range []string{"Horses.Get", "Horses.Missions", "Races.Get", "Tournaments.Get"} {
 		for body, status := range map[string]int{"404": 404, "": 204, " null\n": 200, "[\n]": 200} {
 			c := double.Client(t, httpmock.NewStringResponder(status, body))
-			if _, err := operations()[name].Call(t.Context(), c); !errors.Is(err, horseracing.ErrNotFound) {
-				t.Errorf("%s, %q: %v", name, body, err)
-			}
+			_, err := operations()[name].Call(t.Context(), c)
+			double.Error(t, name+", "+body, horseracing.ErrNotFound, "", err)
 		}
 	}
 }
@@ -56,16 +54,14 @@ func TestGetOfNothingIsErrNotFound(t *testing.T) {
 func TestHorseTraitIsTheFirstOfItsType(t *testing.T) {
 	h := horseracing.Horse{Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color"}, {Type: "mane_color", Value: "White"}}}
 	for name, want := range map[string]string{"mane_color": "Black true", "tail_color": " true", "Mane_Color": " false", "": " false"} {
-		if value, ok := h.Trait(name); fmt.Sprint(value, " ", ok) != want {
-			t.Errorf("%s: %s, %t", name, value, ok)
-		}
+		value, ok := h.Trait(name)
+		double.Equal(t, name, want, fmt.Sprint(value, " ", ok))
 	}
 }
 
 func TestHorseCanBreedFromTheEndOfItsCooldownOn(t *testing.T) {
 	end := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	h := horseracing.Horse{BreedingCooldown: &end}
-	if !new(horseracing.Horse).CanBreedAt(end) || h.CanBreedAt(end.Add(-time.Nanosecond)) || !h.CanBreedAt(end) || !h.CanBreedAt(end.Add(time.Hour)) {
-		t.Error("it cannot, or can before")
-	}
+	double.Equal(t, "never bred, before, at the end, after", []bool{true, false, true, true}, []bool{
+		new(horseracing.Horse).CanBreedAt(end), h.CanBreedAt(end.Add(-time.Nanosecond)), h.CanBreedAt(end), h.CanBreedAt(end.Add(time.Hour))})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,17 +27,11 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 		var sent []double.Sent
 		c := double.Client(t, double.Noting(&sent, listing(`[{"main_race_id":2,"start_time":1699999999999},{"main_race_id":1,"start_time":1699999999998}]`)))
 		bound := time.UnixMilli(ms).Add(fraction)
-		if _, err := c.Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
-		if want := fmt.Sprintf(`{"start_time_from":%d}`, ms+up); sent[0].Body != want {
-			t.Errorf("Before %v: requested %s, want %s", bound, sent[0].Body, want)
-		}
+		double.Must(c.Races.Results(horseracing.ResultsQuery{Before: bound}).Take(t.Context(), 1))
+		double.Equal(t, "request with Before "+bound.String(), fmt.Sprintf(`{"start_time_from":%d}`, ms+up), sent[0].Body)
 		c = double.Client(t, listing(fmt.Sprintf(`[{"main_race_id":3,"start_time":%d},{"main_race_id":2,"start_time":%d},{"main_race_id":1,"start_time":%d}]`, ms+2, ms+1, ms)))
-		races, err := c.Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10)
-		if err != nil || int64(len(races)) != 3-up {
-			t.Errorf("Since %v: %d races, %v", bound, len(races), err)
-		}
+		races := double.Must(c.Races.Results(horseracing.ResultsQuery{Since: bound}).Take(t.Context(), 10))
+		double.Equal(t, "races with Since "+bound.String(), 3-up, int64(len(races)))
 	}
 }
 
@@ -64,9 +57,9 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 				}
 			}
 			for i, err := range errs {
-				if errors.Is(err, horseracing.ErrBodyIgnored) != (test.want != "") || !strings.Contains(fmt.Sprint(err), cmp.Or(test.want, "nil")) {
-					t.Errorf("tier %d, an entry of %s, listing %d: %v", test.requested, test.tier, i, err)
-				}
+				name := fmt.Sprintf("tier %d, an entry of %s, listing %d: %v", test.requested, test.tier, i, err)
+				double.Equal(t, name, test.want != "", errors.Is(err, horseracing.ErrBodyIgnored))
+				double.Equal(t, name, true, strings.Contains(fmt.Sprint(err), cmp.Or(test.want, "nil")))
 			}
 		})
 	}
@@ -79,12 +72,11 @@ func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
 	defer fake.Close()
 	c, now := fake.Client(), fake.Now()
 	long, short := now.Add(-40*time.Hour), now.Add(-10*time.Hour)
-	read := func(p *horseracing.Pager[horseracing.Race], n int) []horseracing.Race {
-		races, err := p.Take(t.Context(), n)
-		if err != nil {
-			t.Fatal(err)
+	read := func(p *horseracing.Pager[horseracing.Race], n int) (ids []horseracing.RaceID) {
+		for _, race := range double.Must(p.Take(t.Context(), n)) {
+			ids = append(ids, race.MainRaceID)
 		}
-		return races
+		return ids
 	}
 	for name, query := range map[string]horseracing.ResultsQuery{
 		"forty hours":       {Since: long},
@@ -99,18 +91,13 @@ func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
 			whole.Since, rest.Since = long, long
 		}
 		want := read(c.Races.Results(whole), math.MaxInt)
-		for _, taken := range []int{0, 1, 20} {
+		double.Equal(t, name+": there are more than twenty", true, len(want) > 20)
+		for _, taken := range []int{20, 0, 1}[:double.Worlds(3, 3, 1)] {
 			pager := c.Races.Results(query)
 			got := read(pager, taken)
-			var err error
-			if rest.Resume, err = horseracing.ParseCursor(pager.Cursor().String()); err != nil || rest.Resume.IsZero() {
-				t.Fatalf("%s, after %d: cursor %q, %v", name, taken, rest.Resume, err)
-			}
-			got = append(got, read(c.Races.Results(rest), math.MaxInt)...)
-			isSame := func(a, b horseracing.Race) bool { return a.MainRaceID == b.MainRaceID }
-			if !slices.EqualFunc(got, want, isSame) || len(want) <= 20 {
-				t.Errorf("%s, resumed after %d: %d races, want %d", name, taken, len(got), len(want))
-			}
+			rest.Resume = double.Must(horseracing.ParseCursor(pager.Cursor().String()))
+			double.Equal(t, name+": no cursor", false, rest.Resume.IsZero())
+			double.Equal(t, fmt.Sprintf("%s, resumed after %d", name, taken), want, append(got, read(c.Races.Results(rest), math.MaxInt)...))
 		}
 	}
 }
@@ -130,9 +117,8 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 	} {
 		c := double.Client(t, listing(page))
 		races, err := c.Races.Results(test.query).Take(t.Context(), 10)
-		if err != nil && !errors.Is(err, horseracing.ErrBodyIgnored) || len(races) != test.want {
-			t.Errorf("%s: %d races, want %d, %v", name, len(races), test.want, err)
-		}
+		double.Equal(t, fmt.Sprintf("%s: races, %v", name, err), test.want, len(races))
+		double.Equal(t, fmt.Sprintf("%s: %v", name, err), true, err == nil || errors.Is(err, horseracing.ErrBodyIgnored))
 	}
 }
 
@@ -142,12 +128,9 @@ func TestTheCursorOfAnInvalidQueryIsItsResume(t *testing.T) {
 	saved := races.Results(horseracing.ResultsQuery{Tier: 3}).Cursor()
 	pager, follower := races.Results(horseracing.ResultsQuery{Resume: saved, Concurrency: -1}), races.Follow(horseracing.FollowQuery{Resume: saved, Since: time.UnixMilli(1)})
 	_, err := pager.Take(t.Context(), 5)
-	if err == nil || !pager.Cursor().Equal(saved) {
-		t.Errorf("%v, and the cursor %q instead of %q", err, pager.Cursor(), saved)
-	}
-	if err := errorsOf(follower.All(t.Context())); err == nil || !follower.Cursor().Equal(saved) {
-		t.Errorf("%v, and the cursor %q instead of %q", err, follower.Cursor(), saved)
-	}
+	double.Error(t, "pager", horseracing.ErrInvalidArgument, "", err)
+	double.Error(t, "follower", horseracing.ErrInvalidArgument, "", errorsOf(follower.All(t.Context())))
+	double.Equal(t, "cursors", []horseracing.Cursor{saved, saved}, []horseracing.Cursor{pager.Cursor(), follower.Cursor()})
 }
 
 // listing responds with pages of the entries of a JSON array.
@@ -184,9 +167,8 @@ func TestABlockOfDeletedRacesIsNotTheEnd(t *testing.T) {
 		}
 		for name, loop := range loops {
 			for range 3 {
-				if err := errorsOf(loop); !strings.Contains(fmt.Sprint(err), "the listing is empty, although it was not before") {
-					t.Errorf("%s ends with %v", name, err)
-				}
+				err := errorsOf(loop)
+				double.Equal(t, fmt.Sprintf("%s ends with %v", name, err), true, strings.Contains(fmt.Sprint(err), "the listing is empty, although it was not before"))
 			}
 		}
 	})
@@ -200,16 +182,12 @@ func TestPagerCursorCanAlwaysBeParsed(t *testing.T) {
 	}
 	p := double.Client(t, listing(double.List(page...))).Tournaments.Results(horseracing.ResultsQuery{})
 	for i := range 10 {
-		if got, err := p.Take(t.Context(), 1); len(got) != 1 {
-			t.Fatalf("entry %d: %v", i, err)
-		}
-		cursor, err := horseracing.ParseCursor(p.Cursor().String())
-		if err != nil || !cursor.Equal(p.Cursor()) {
-			t.Fatalf("a cursor of %d bytes: %v", len(p.Cursor().String()), err)
-		}
+		got, _ := p.Take(t.Context(), 1)
+		double.Equal(t, fmt.Sprint("taken at ", i), 1, len(got))
+		cursor := double.Must(horseracing.ParseCursor(p.Cursor().String()))
+		double.Equal(t, "the parsed cursor", p.Cursor(), cursor)
 		rest := double.Client(t, listing(double.List(page...))).Tournaments.Results(horseracing.ResultsQuery{Resume: cursor})
-		if got, _ := rest.Take(t.Context(), 20); len(got) != 9-i {
-			t.Errorf("after entry %d there are %d", i, len(got))
-		}
+		got, _ = rest.Take(t.Context(), 20)
+		double.Equal(t, fmt.Sprint("entries after ", i), 9-i, len(got))
 	}
 }

@@ -40,12 +40,11 @@ func TestRacesOpenHasNoRaceWithoutAnID(t *testing.T) {
 	skipped := 0
 	races, err := responding(t, body, horseracing.WithSkipHandler(func(context.Context, error) { skipped++ })).Races.Open(t.Context())
 	double.Equal(t, "races", []horseracing.Race{{MainRaceID: 1}, {MainRaceID: 2}}, races)
-	if err != nil || skipped != 3 {
-		t.Errorf("%v, and %d were skipped", err, skipped)
-	}
-	if races, err := responding(t, body).Races.Open(t.Context()); races != nil || !strings.Contains(fmt.Sprint(err), "/1/main_race_id: a race without an id") {
-		t.Errorf("without a handler: %d races, %v", len(races), err)
-	}
+	double.Error(t, "with a handler", nil, "", err)
+	double.Equal(t, "skipped", 3, skipped)
+	races, err = responding(t, body).Races.Open(t.Context())
+	double.Equal(t, "races without a handler", 0, len(races))
+	double.Equal(t, fmt.Sprintf("%v names the entry", err), true, strings.Contains(fmt.Sprint(err), "/1/main_race_id: a race without an id"))
 }
 
 func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
@@ -68,9 +67,9 @@ func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {
 		}
 		double.Equal(t, name, want, got)
 		winner, ok := race.Winner()
-		if (err != nil) != (len(want) < len(test.order)) || ok != (len(want) > 0) || ok && winner != want[0] {
-			t.Errorf("%s: %v, and the winner is %+v, %t", name, err, winner, ok)
-		}
+		double.Equal(t, fmt.Sprintf("%s: an error, %v", name, err), len(want) < len(test.order), err != nil)
+		double.Equal(t, name+": the winner", append(want, horseracing.RaceParticipant{})[0], winner)
+		double.Equal(t, name+": a winner", len(want) > 0, ok)
 	}
 }
 
@@ -105,13 +104,10 @@ func TestRaceCheckEntryNamesAllThatKeepsAHorseOut(t *testing.T) {
 			test.change(&race)
 		}
 		err := race.CheckEntry(test.horse, now)
-		if (err == nil) != (test.want == nil) || race.RegistrationOpenAt(now) && (race.Finished() || race.RegistrationDeadline.IsZero()) {
-			t.Errorf("%s: %v", name, err)
-		}
+		double.Equal(t, fmt.Sprintf("%s: no error, %v", name, err), test.want == nil, err == nil)
+		double.Equal(t, name+": open with a result or without a deadline", false, race.RegistrationOpenAt(now) && (race.Finished() || race.RegistrationDeadline.IsZero()))
 		for _, part := range append(test.want, fmt.Sprintf("race %d", race.MainRaceID)) {
-			if err != nil && !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %q does not contain %q", name, err, part)
-			}
+			double.Equal(t, fmt.Sprintf("%s: %v contains %s", name, err, part), true, err == nil || strings.Contains(err.Error(), part))
 		}
 	}
 }
@@ -180,20 +176,22 @@ func TestRegisterIsDecidedByTheStatusAndTheBody(t *testing.T) {
 			}
 			c, mock := double.Mocked(t, respond, horseracing.WithMaxResponseBytes(1000))
 			receipt, err := c.Races.Register(t.Context(), double.Entry)
-			got := refused
-			switch {
-			case receipt != nil:
-				got = registered
-				if body = strings.TrimPrefix(body, "\ufeff"); string(receipt.Body) != body && (json.Valid([]byte(body)) || receipt.Body != nil) || receipt.StatusCode != test.status {
-					t.Errorf("the receipt has status %d and %s", receipt.StatusCode, receipt.Body)
-				}
-			case errors.Is(err, horseracing.ErrOutcomeUnknown):
+			got := "another error"
+			if _, isAPI := errors.AsType[*horseracing.APIError](err); errors.Is(err, horseracing.ErrOutcomeUnknown) {
 				got = unknown
+			} else if isAPI {
+				got = refused
+			} else if err == nil {
+				got = registered
+				want := &horseracing.RegistrationReceipt{StatusCode: test.status}
+				if body = strings.TrimPrefix(body, "\ufeff"); json.Valid([]byte(body)) {
+					want.Body = json.RawMessage(body)
+				}
+				double.Equal(t, "the receipt", want, receipt)
 			}
-			_, isAPI := errors.AsType[*horseracing.APIError](err)
-			if got != test.want || !errors.Is(err, test.is) && test.is != nil || got == refused && !isAPI || (got == registered) != (err == nil) || mock.GetTotalCallCount() != 1 {
-				t.Errorf("%s after %d requests, want %s: %v", got, mock.GetTotalCallCount(), test.want, err)
-			}
+			double.Equal(t, fmt.Sprintf("the outcome, %v", err), test.want, got)
+			double.Equal(t, fmt.Sprintf("%v is %v", err, test.is), true, test.is == nil || errors.Is(err, test.is))
+			double.Equal(t, "requests", 1, mock.GetTotalCallCount())
 		})
 	}
 }
@@ -204,9 +202,7 @@ func TestRegisterIsRepeatedAfter429Alone(t *testing.T) {
 		for _, method := range []string{"Register", "POST", "HEAD", "PURGE"} {
 			synctest.Test(t, func(t *testing.T) {
 				c, mock := double.Mocked(t, func(req *http.Request) (*http.Response, error) {
-					if req.ContentLength == 0 {
-						t.Errorf("%s has no body: net/http would repeat it", method)
-					}
+					double.Equal(t, method+" has no body: net/http would repeat it", false, req.ContentLength == 0)
 					return httpmock.NewStringResponder(status, "").HeaderSet(http.Header{"Retry-After": {"1"}})(req)
 				})
 				call := func() error { return c.Do(t.Context(), method, "/api/v9/thing", nil, nil) }
@@ -214,9 +210,8 @@ func TestRegisterIsRepeatedAfter429Alone(t *testing.T) {
 					call = func() error { return double.Register(t.Context(), c) }
 				}
 				err := call()
-				if n := mock.GetTotalCallCount(); n != requests || errors.Is(err, horseracing.ErrOutcomeUnknown) != (status == 408 || status == 503) {
-					t.Errorf("%s, status %d: %d requests, %v", method, status, n, err)
-				}
+				double.Equal(t, fmt.Sprintf("%s, status %d: requests", method, status), requests, mock.GetTotalCallCount())
+				double.Equal(t, fmt.Sprintf("%s: an unknown outcome, %v", method, err), status == 408 || status == 503, errors.Is(err, horseracing.ErrOutcomeUnknown))
 			})
 		}
 	}
@@ -246,12 +241,8 @@ func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
 			defer server.Close()
 			c := double.Connect(t, server.URL, nil, double.Briefly, horseracing.WithAttemptTimeout(200*time.Millisecond))
 			_, err := c.Races.Register(t.Context(), double.Entry)
-			if !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-				t.Errorf("got %v", err)
-			}
-			if n := sent.Load(); n != 1 {
-				t.Errorf("sent %d times", n)
-			}
+			double.Error(t, "it breaks", horseracing.ErrOutcomeUnknown, "", err)
+			double.Equal(t, "requests", 1, int(sent.Load()))
 		})
 	}
 }
@@ -277,9 +268,8 @@ func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
 			var response horseracing.Response
 			c := double.Connect(t, test.url, &http.Client{Transport: test.transport}, double.Briefly, test.opt)
 			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
-			if err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown) || response.Attempts != 4 {
-				t.Errorf("%d attempts: %v", response.Attempts, err)
-			}
+			double.Equal(t, fmt.Sprintf("%v says that it was not sent", err), true, err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown))
+			double.Equal(t, "attempts", 4, response.Attempts)
 		})
 	}
 }
@@ -305,10 +295,8 @@ func TestRegisterThroughATransportOfTheCallersIsNeverRetriedAfterAnError(t *test
 		"a wrapper's request has none": {httpmock.NewErrorResponder(double.ErrReset), beside},
 	} {
 		c, mock := double.Mocked(t, test.respond, double.Briefly, test.option)
-		err := double.Register(t.Context(), c)
-		if n := mock.GetTotalCallCount(); n != 1 || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-			t.Errorf("%s: after %d requests: %v", name, n, err)
-		}
+		double.Error(t, name, horseracing.ErrOutcomeUnknown, "", double.Register(t.Context(), c))
+		double.Equal(t, name+": requests", 1, mock.GetTotalCallCount())
 	}
 }
 
@@ -319,7 +307,7 @@ func TestRegisterIsNotSentIfTheContextEndsWhileItConnects(t *testing.T) {
 		return nil, double.ErrReset
 	}
 	c := double.Connect(t, double.Service, &http.Client{Transport: &http.Transport{DialContext: connects}})
-	if err := double.Register(ctx, c); !errors.Is(err, context.Canceled) || errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		t.Error(err)
-	}
+	err := double.Register(ctx, c)
+	double.Error(t, "it is canceled", context.Canceled, "", err)
+	double.Equal(t, "an unknown outcome", false, errors.Is(err, horseracing.ErrOutcomeUnknown))
 }

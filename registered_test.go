@@ -1,6 +1,7 @@
 package horseracing_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,9 +25,8 @@ func registered(t *testing.T, respond httpmock.Responder, opts ...horseracing.Op
 	client, mock := double.Mocked(t, httpmock.NewErrorResponder(errOther), append(opts, double.NoRetries())...)
 	mock.RegisterMatcherResponder(http.MethodGet, double.Service+"/api/v1/races/11", httpmock.HeaderIs("Cache-Control", "no-cache"), respond)
 	isIn, err := client.Races.Registered(t.Context(), 11, 7)
-	if n := mock.GetTotalCallCount(); n != 1 || errors.Is(err, errOther) {
-		t.Errorf("%d requests, %v", n, err)
-	}
+	double.Equal(t, "requests", 1, mock.GetTotalCallCount())
+	double.Equal(t, fmt.Sprint("another request, ", err), false, errors.Is(err, errOther))
 	undecided, isLater := errors.AsType[*horseracing.UndecidedError](err)
 	switch {
 	case isIn && err == nil:
@@ -68,11 +68,10 @@ func TestRegisteredReadsTheTimeFromDateMinusAge(t *testing.T) {
 			closed := now.Add(test.closed)
 			got, undecided, err := registered(t, double.Respond(200, fmt.Sprintf(`[{"main_race_id":11,"registration_deadline":%d,"start_time":%d,"participants":[{"number":8}]}]`,
 				closed.Add(-time.Minute).UnixMilli(), closed.UnixMilli()), header...))
-			if got != test.want {
-				t.Errorf("%s, %v", got, err)
-			}
-			if again := closed.Add(time.Hour); undecided != nil && (!undecided.RetryAt.Equal(again) || !strings.Contains(err.Error(), "read the race again from "+again.UTC().Format(time.RFC3339))) {
-				t.Errorf("again at %v: %v", undecided.RetryAt, err)
+			double.Equal(t, fmt.Sprint("outcome, ", err), test.want, got)
+			if again := closed.Add(time.Hour); undecided != nil {
+				double.Equal(t, "RetryAt", again, undecided.RetryAt)
+				double.Error(t, "the error", horseracing.ErrOutcomeUnknown, "read the race again from "+again.UTC().Format(time.RFC3339), err)
 			}
 		})
 	}
@@ -122,9 +121,8 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(48 * time.Hour)
-			if got, _, err := registered(t, httpmock.NewStringResponder(200, "["+test.body+"]")); got != test.want {
-				t.Errorf("%s: %s, %v; want %s", test.body, got, err, test.want)
-			}
+			got, _, err := registered(t, httpmock.NewStringResponder(200, "["+test.body+"]"))
+			double.Equal(t, fmt.Sprint(test.body, ", ", err), test.want, got)
 		})
 	}
 }
@@ -151,8 +149,12 @@ func TestRegisteredErrorsAreUnknownOutcomes(t *testing.T) {
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			got, undecided, err := registered(t, test.respond, horseracing.WithMaxResponseBytes(4096))
-			if test.is != nil && !errors.Is(err, test.is) || test.again < 0 && got != "never" || test.again >= 0 && (got != "later" || !undecided.RetryAt.Equal(time.Now().Add(test.again))) {
-				t.Errorf("%s: %v", got, err)
+			double.Error(t, "the error", cmp.Or(test.is, horseracing.ErrOutcomeUnknown), "", err)
+			if test.again < 0 {
+				double.Equal(t, "outcome", "never", got)
+			} else {
+				double.Equal(t, "outcome", "later", got)
+				double.Equal(t, "again", time.Now().Add(test.again), undecided.RetryAt)
 			}
 		})
 	}

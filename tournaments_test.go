@@ -32,13 +32,10 @@ func TestTournamentsResultsReadsATournament(t *testing.T) {
 
 // The shape of the response is not documented. An object without an id says something else.
 func TestTournamentsOpenAcceptsASingleTournamentWithAnID(t *testing.T) {
-	got, err := responding(t, string(payload(t, "tournament.json"))).Tournaments.Open(t.Context())
-	if err != nil || len(got) != 1 || got[0].ID != documented[*horseracing.Tournament](t, "Tournaments.Get").ID {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if got, err := responding(t, `{"status":503,"message":"asleep"}`).Tournaments.Open(t.Context()); got != nil || !strings.Contains(fmt.Sprint(err), "asleep") {
-		t.Errorf("%+v, %v", got, err)
-	}
+	got := double.Must(responding(t, string(payload(t, "tournament.json"))).Tournaments.Open(t.Context()))
+	double.Equal(t, "tournaments", []horseracing.Tournament{*documented[*horseracing.Tournament](t, "Tournaments.Get")}, got)
+	got, err := responding(t, `{"status":503,"message":"asleep"}`).Tournaments.Open(t.Context())
+	double.Equal(t, fmt.Sprintf("%+v, %v: an error and no tournament", got, err), true, got == nil && strings.Contains(fmt.Sprint(err), "asleep"))
 }
 
 // A documented name counts before another, and of several unknown ones none does.
@@ -57,9 +54,7 @@ func TestAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 		`{"additional_token":null,"additional_treasury_token":null,"additional_sugar":null,"additional_items":null}`: {},
 	} {
 		var got horseracing.AdditionalPrize
-		if err := json.Unmarshal([]byte(text), &got); err != nil {
-			t.Fatal(err)
-		}
+		double.Error(t, text, nil, "", json.Unmarshal([]byte(text), &got))
 		double.Equal(t, text, want, got)
 	}
 }
@@ -68,17 +63,13 @@ func TestAdditionalPrizeIsReadWhateverItsCurrencyIsCalled(t *testing.T) {
 // other with the documented names.
 func TestAdditionalPrizeIsWrittenWithItsOwnNames(t *testing.T) {
 	var read horseracing.AdditionalPrize
-	if err := json.Unmarshal([]byte(`{"additional_coin":5}`), &read); err != nil {
-		t.Fatal(err)
-	}
+	double.Error(t, "reading", nil, "", json.Unmarshal([]byte(`{"additional_coin":5}`), &read))
 	read.Sugar, read.TreasuryToken = horseracing.NewNumber(7), horseracing.NewNumber(8)
 	for want, prize := range map[string]horseracing.AdditionalPrize{
 		`{"additional_coin":5,"additional_sugar":7,"additional_treasury_coin":8}`: read,
 		`{"additional_items":[{"_id":"i","type":"saddle"}],"additional_sugar":0.5,"additional_token":5,"additional_treasury_token":0}`: {
 			Token: bigInt("5"), Sugar: number("0.5"), Items: []horseracing.PrizeItem{{ID: "i", Type: "saddle"}}},
 	} {
-		if got, err := json.Marshal(prize); err != nil || string(got) != want {
-			t.Errorf("%s, %v; want %s", got, err, want)
-		}
+		double.Equal(t, "written", want, string(double.Must(json.Marshal(prize))))
 	}
 }

@@ -30,13 +30,10 @@ func TestUserKeyIsReadAsItsTextAndWrittenRedacted(t *testing.T) {
 	const key = "secret-of-user-9"
 	for name, read := range decoders {
 		var keys []horseracing.UserKey
-		if err := read([]byte(`["`+key+`"]`), &keys); err != nil || len(keys) != 1 || keys[0] != key {
-			t.Errorf("%s: %v", name, err)
-		}
+		double.Error(t, name, nil, "", read([]byte(`["`+key+`"]`), &keys))
+		double.Equal(t, name+" reads the key", true, slices.Equal(keys, []horseracing.UserKey{key}))
 		for name, encode := range encoders {
-			if encoded, err := encode(keys); err != nil || string(encoded) != `["[redacted]"]` {
-				t.Errorf("%s writes %s, %v", name, encoded, err)
-			}
+			double.Equal(t, name, `["[redacted]"]`, string(double.Must(encode(keys))))
 		}
 	}
 }
@@ -51,18 +48,13 @@ func TestTimestampIsWrittenInMilliseconds(t *testing.T) {
 		instant := time.UnixMilli(ms).Add(time.Duration(rapid.Int64Range(0, 999_999).Draw(t, "ns"))).In(zone)
 
 		stamp := horseracing.NewTimestamp(instant)
-		if stamp.UnixMilli() != ms || stamp.Nanosecond()%1e6 != 0 || stamp.Location() != time.UTC {
-			t.Fatalf("NewTimestamp(%v) is %v", instant, stamp)
-		}
+		double.Equal(t, fmt.Sprintf("NewTimestamp(%v) is %v", instant, stamp), true, stamp.Time == time.UnixMilli(ms).UTC())
 		for name, s := range map[string]horseracing.Timestamp{"made": stamp, "made by hand": {Time: instant}} {
-			encoded, err := json.Marshal(s)
-			if err != nil || string(encoded) != fmt.Sprint(ms) {
-				t.Fatalf("%s: written as %s, %v; want %d", name, encoded, err, ms)
-			}
+			encoded := double.Must(json.Marshal(s))
+			double.Equal(t, name, fmt.Sprint(ms), string(encoded))
 			var again horseracing.Timestamp
-			if err := decode(encoded, &again); err != nil || again != stamp {
-				t.Fatalf("%s: %s is read as %v, %v", name, encoded, again, err)
-			}
+			double.Error(t, name, nil, "", decode(encoded, &again))
+			double.Equal(t, fmt.Sprintf("%s is read as %v", encoded, again), true, again == stamp)
 		}
 	})
 }
@@ -72,22 +64,19 @@ func TestTimestampReadsWholeMillisecondsAlone(t *testing.T) {
 		"0": 0, "-0": 0, "899999999": 899999999, "100000000000": 1e11, "1767225600250.0": 1767225600250, "1.7e12": 17e11, "253402300799999": latestMilliseconds, "-62135596799999": earliestMilliseconds,
 	} {
 		var got horseracing.Timestamp
-		if err := got.UnmarshalJSON([]byte(text)); err != nil || got != at(want) || got.IsZero() {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
+		double.Error(t, text, nil, "", got.UnmarshalJSON([]byte(text)))
+		double.Equal(t, fmt.Sprintf("%s is read as %v", text, got), true, got == at(want) && !got.IsZero())
 	}
-	if none := at(42); none.UnmarshalJSON([]byte("null")) != nil || !none.IsZero() {
-		t.Errorf("null: %v", none)
-	}
+	none := at(42)
+	double.Error(t, "null", nil, "", none.UnmarshalJSON([]byte("null")))
+	double.Equal(t, "null is the zero Timestamp", true, none.IsZero())
 	for _, text := range []string{
 		"", "1.5", "0x10", "1_0", "true", "[]", `"1767225600250"`, `"2026-01-01T00:00:00Z"`, `""`,
 		"900000000", "1767225600", "1767225600.0", "99999999999", // in seconds
 		"253402300800000", "-62135596800000", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e21", "1e1000000",
 	} {
 		got := at(42)
-		if err := got.UnmarshalJSON([]byte(text)); err == nil || got != at(42) {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		double.Equal(t, text+" is refused", true, got.UnmarshalJSON([]byte(text)) != nil && got == at(42))
 	}
 }
 
@@ -117,9 +106,7 @@ func TestTypesEncodeWhatTheyDecoded(t *testing.T) {
 			wire := payload(t, filepath.Base(file))
 			for decoder, read := range decoders {
 				value := reflect.New(kind)
-				if err := read(wire, value.Interface()); err != nil {
-					t.Fatalf("%s of %s: %v", decoder, file, err)
-				}
+				double.Error(t, decoder+" of "+file, nil, "", read(wire, value.Interface()))
 				for encoder, encode := range encoders {
 					back, _ := encode(value.Elem().Interface()) // by value, as a user's struct holds it
 					double.Equal(t, file+": "+decoder+" to "+encoder, exactJSON(t, wire), exactJSON(t, back), byNumber)
@@ -127,9 +114,7 @@ func TestTypesEncodeWhatTheyDecoded(t *testing.T) {
 			}
 		}
 	}
-	if len(all) > 0 {
-		t.Errorf("no type: %v", all)
-	}
+	double.Equal(t, "files without a type", []string{}, all)
 }
 
 // isAbsent are the members that the API reference leaves out, has as null, or does not always
@@ -149,9 +134,7 @@ func exactJSON(t testing.TB, data []byte) any {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var value any
-	if err := decoder.Decode(&value); err != nil {
-		t.Fatalf("%v in %s", err, data)
-	}
+	double.Error(t, string(data), nil, "", decoder.Decode(&value))
 	return exact(value)
 }
 

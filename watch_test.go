@@ -24,26 +24,20 @@ func story(t *testing.T, polls []string, known []horseracing.RaceID, opts ...hor
 	const end = `{"_id":"end","main_race_id":99}`
 	var lists []httpmock.Responder
 	for _, list := range append(polls, double.List(end), double.List(end)) {
-		status := http.StatusOK
-		if list == "500" {
-			status = http.StatusInternalServerError
-		}
+		status := map[bool]int{false: http.StatusOK, true: http.StatusInternalServerError}[list == "500"]
 		lists = append(lists, httpmock.NewStringResponder(status, list))
 	}
 	client := double.Client(t, double.InTurn(lists...), append(opts, double.NoRetries())...)
 	for s, err := range client.Races.Watch(double.Within(t, 24*time.Hour), horseracing.WatchQuery{Known: known}) {
 		if err != nil {
-			if lines = append(lines, fmt.Sprint("error ", len(s.Races))); len(s.Changes) > 0 {
-				t.Errorf("an error with the changes %v", s.Changes)
-			}
+			lines = append(lines, fmt.Sprint("error ", len(s.Races)))
+			double.Equal(t, "changes with an error", 0, len(s.Changes))
 			continue
 		}
 		if len(s.Races) == 1 && s.Races[0].ObjectID == "end" {
 			break
 		}
-		if time.Since(s.At) > 0 {
-			t.Errorf("a snapshot of %v at %v", s.At, time.Now())
-		}
+		double.Equal(t, "the age of a snapshot", time.Duration(0), max(0, time.Since(s.At)))
 		for _, c := range s.Changes {
 			line := string(c.Kind) + " " + c.Race.ObjectID
 			if c.Previous != nil {
@@ -67,10 +61,7 @@ func TestWatchReportsWhatChanged(t *testing.T) {
 		b       = `{"_id":"b","main_race_id":2,"start_time":8000,"registration_deadline":5000,"participants":[]}`
 		c       = `{"_id":"c","main_race_id":3,"start_time":7000,"registration_deadline":5000,"participants":[]}`
 	)
-	tests := map[string]struct {
-		polls []string
-		want  []string
-	}{
+	for name, test := range map[string]struct{ polls, want []string }{
 		"the first poll reports what is open, by start": {[]string{double.List(a, b)}, []string{"opened b", "opened a"}},
 		"no change":                              {[]string{double.List(a), double.List(a)}, []string{"opened a"}},
 		"another order of participants":          {[]string{double.List(a), double.List(aMixed)}, []string{"opened a"}},
@@ -85,8 +76,7 @@ func TestWatchReportsWhatChanged(t *testing.T) {
 		"opened again":                           {[]string{double.List(a), `[]`, `[]`, double.List(a)}, []string{"opened a", "closed a was a", "opened a"}},
 		"one empty list":                         {[]string{double.List(a), `[]`, double.List(a), `null`, double.List(aFuller)}, []string{"opened a", "updated fuller was a"}},
 		"a failed poll":                          {[]string{"500", double.List(a), "500", "500", double.List(b)}, []string{"error 0", "opened a", "error 1", "error 1", "closed a was a", "opened b"}},
-	}
-	for name, test := range tests {
+	} {
 		double.Run(t, name, func(t *testing.T) {
 			double.Equal(t, "changes", test.want, story(t, test.polls, nil))
 		})
@@ -127,9 +117,9 @@ func TestWatchAndFollowPollAtTheirInterval(t *testing.T) {
 					polls++
 				}
 			}
-			if took := time.Since(began); err != nil || took != time.Hour || polls < least+2 || polls > least*10/9+2 {
-				t.Errorf("%s: %d polls in %v, want one in %v, %v", name, polls, took, test.want, err)
-			}
+			double.Error(t, name, nil, "", err)
+			double.Equal(t, name+" took", time.Hour, time.Since(began))
+			double.Equal(t, fmt.Sprintf("%s: %d polls are one in %v", name, polls, test.want), true, least+2 <= polls && polls <= least*10/9+2)
 		}, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(1))
 	}
 }
@@ -163,16 +153,15 @@ func TestWatchKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			double.Equal(t, "changes", test.want, story(t, test.polls, nil))
-			var handled []string
+			handled := 0
 			handler := horseracing.WithSkipHandler(func(_ context.Context, err error) {
-				if _, ok := errors.AsType[*horseracing.DecodeError](err); !ok {
-					t.Error(err)
-				}
-				handled = append(handled, "error")
+				_, ok := errors.AsType[*horseracing.DecodeError](err)
+				double.Equal(t, fmt.Sprintf("%v is a DecodeError", err), true, ok)
+				handled++
 			})
 			want := slices.DeleteFunc(slices.Clone(test.want), func(line string) bool { return strings.HasPrefix(line, "error") })
 			double.Equal(t, "changes with a handler", want, story(t, test.polls, nil, handler))
-			double.Equal(t, "handled", len(test.want)-len(want), len(handled))
+			double.Equal(t, "handled", len(test.want)-len(want), handled)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package horseracingtest_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -19,20 +18,22 @@ func TestAnAddedRaceTakesThePlaceOfTheOneWithItsIDUntilItIsRemoved(t *testing.T)
 	s.RemoveRaces(10, 123456789)
 	open := openRaces(t, s)
 	double.Equal(t, "open", []horseracing.RaceID{7, 8, old}, idsOf(open)) // what has a final order never is
-	if !open[0].StartTime.Equal(moved.StartTime.Time) {
-		t.Errorf("race 7 starts at %v", open[0].StartTime)
-	}
+	double.Equal(t, "the start of race 7", moved.StartTime, open[0].StartTime)
 	s.Advance(time.Hour + time.Millisecond)
 	double.Equal(t, "first results", []horseracing.RaceID{9}, allRaces(t, s)[:1])
 	s.Advance(3 * time.Hour)
 	s.AddRaces(raceAt(s, 8, -48*time.Hour))
 	s.RemoveRaces(9)
-	if all := allRaces(t, s); len(all) != 22 || !slices.Equal(all[:2], []horseracing.RaceID{old, 7}) {
-		t.Errorf("results %v", all)
-	}
+	all := allRaces(t, s)
+	double.Equal(t, "results", 22, len(all))
+	double.Equal(t, "the newest results", []horseracing.RaceID{old, 7}, all[:2])
 }
 
 const cupResultsPath = "/api/v1/tournaments/results"
+
+type cup struct {
+	ID horseracing.TournamentID `json:"_id"`
+}
 
 func TestAddedTournamentsAreShownAsTheyAre(t *testing.T) {
 	s := start(t, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(0))
@@ -44,11 +45,7 @@ func TestAddedTournamentsAreShownAsTheyAre(t *testing.T) {
 	s.AddTournaments(open, over) // in their place
 	s.Advance(2000 * time.Hour)  // which changes neither
 	for path, want := range map[string]horseracing.TournamentID{"/api/v1/tournaments/open": open.ID, cupResultsPath: over.ID} {
-		if cups := get[[]horseracing.Tournament](t, s, path, ""); len(cups) != 1 || cups[0].ID != want {
-			t.Errorf("%s: %+v", path, cups)
-		}
+		double.Equal(t, path, []cup{{want}}, get[[]cup](t, s, path, ""))
 	}
-	if _, err := s.Client().Tournaments.Get(t.Context(), open.ID); err != nil {
-		t.Error(err)
-	}
+	double.Must(s.Client().Tournaments.Get(t.Context(), open.ID))
 }

@@ -35,23 +35,17 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 				s.AddRaces(raceAt(s, 7, time.Hour))
 				s.Inject(test.fault)
 				response, body, err := send(s, newRequest(t, s, "POST", registerPath, registration(1, s.UserKey(0), 7)))
-				if body != test.body || (err != nil) != test.cut || len(s.Registrations()) == 1 != test.paid {
-					t.Errorf("%q, %v, registrations %v", body, err, s.Registrations())
+				double.Equal(t, "body", test.body, body)
+				double.Equal(t, fmt.Sprintf("%v: it is cut", err), test.cut, err != nil)
+				double.Equal(t, "status in the log", test.status, s.Requests()[0].Status)
+				if test.status > 0 {
+					double.Equal(t, "status", test.status, response.StatusCode)
+					double.Equal(t, "version of HTTP", transport.proto, response.ProtoMajor)
+					double.Equal(t, "Retry-After", test.fault.Header["retry-after"], response.Header["Retry-After"])
 				}
-				if (response == nil) != (test.status == 0) || s.Requests()[0].Status != test.status {
-					t.Fatalf("%v; the log has %+v", response, s.Requests()[0])
-				}
-				if response != nil && (response.StatusCode != test.status || response.ProtoMajor != transport.proto) {
-					t.Errorf("status %s by HTTP/%d", response.Status, response.ProtoMajor)
-				}
-				if response != nil && test.fault.Header != nil && response.Header.Get("Retry-After") != "7" {
-					t.Errorf("header %v", response.Header)
-				}
-				for _, paid := range []bool{test.paid, test.paid || test.fault.TakesEffectAfter > 0} {
+				for _, paid := range []bool{test.paid, test.paid, test.paid || test.fault.TakesEffectAfter > 0} {
+					double.Equal(t, "paid at "+s.Now().String(), paid, len(s.Registrations()) == 1)
 					s.Advance(30 * time.Second)
-					if len(s.Registrations()) == 1 != paid {
-						t.Errorf("at %v: registrations %v", s.Now(), s.Registrations())
-					}
 				}
 			})
 		}
@@ -68,12 +62,10 @@ func TestFaultsStrikeByRuleInTheirOrder(t *testing.T) {
 	)
 	var got []int
 	for _, path := range []string{openPath, openPath, openPath, openPath, openPath, resultsPath, resultsPath} {
-		response, _ := do(t, s, newRequest(t, s, "GET", path, ""))
-		got = append(got, response.StatusCode)
+		got = append(got, statusOf(t, s, path))
 	}
 	s.ClearFaults()
-	response, _ := do(t, s, newRequest(t, s, "GET", resultsPath, ""))
-	double.Equal(t, "statuses", []int{501, 200, 500, 500, 200, 502, 502, 200}, append(got, response.StatusCode))
+	double.Equal(t, "statuses", []int{501, 200, 500, 500, 200, 502, 502, 200}, append(got, statusOf(t, s, resultsPath)))
 }
 
 func TestAProbableFaultStrikesItsShareAlikeOnEveryRun(t *testing.T) {
@@ -81,8 +73,7 @@ func TestAProbableFaultStrikesItsShareAlikeOnEveryRun(t *testing.T) {
 		s := start(t, horseracingtest.WithSeed(seed), horseracingtest.WithInMemory())
 		s.Inject(horseracingtest.Fault{Probability: 0.2, Status: 503})
 		for range 400 {
-			response, _ := do(t, s, newRequest(t, s, "GET", "/api/v1/missions", ""))
-			struck += itoa(response.StatusCode / 100)
+			struck += itoa(statusOf(t, s, missionsPath) / 100)
 		}
 		return struck
 	}
@@ -90,9 +81,8 @@ func TestAProbableFaultStrikesItsShareAlikeOnEveryRun(t *testing.T) {
 	if n := strings.Count(first, "5"); n < 55 || n > 105 {
 		t.Errorf("%d of 400 were struck with probability 0.2", n)
 	}
-	if first != run(1) || first == run(2) {
-		t.Error("the faults do not depend on the seed alone")
-	}
+	double.Equal(t, "the same seed strikes alike", first, run(1))
+	double.Equal(t, "another seed does", false, first == run(2))
 }
 
 // reporter is a testing.TB that keeps what it gets.
@@ -112,11 +102,9 @@ func TestRequiredFaultsFailATestInWhichOneDidNotStrike(t *testing.T) {
 	s.RequireFaults(r)
 	s.Inject(horseracingtest.Fault{Path: registerPath, Status: 501}, horseracingtest.Fault{Status: 502, Times: 2}, horseracingtest.Fault{Status: 503, Times: -1})
 	for range 3 {
-		do(t, s, newRequest(t, s, "GET", openPath, ""))
+		statusOf(t, s, openPath)
 	}
 	s.ClearFaults()
 	r.cleanup()
-	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "Path:"+registerPath) {
-		t.Errorf("%q", r.errors)
-	}
+	double.Equal(t, fmt.Sprintf("%q has one error, about registrations", r.errors), true, len(r.errors) == 1 && strings.Contains(r.errors[0], "Path:"+registerPath))
 }

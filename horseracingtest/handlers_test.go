@@ -7,26 +7,24 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestHandlersMatchByMethodAndSegments(t *testing.T) {
 	s := start(t)
-	named := func(body string) func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		return func(horseracingtest.Request) (horseracingtest.Response, bool) {
-			return horseracingtest.Response{Body: body}, true
-		}
+	for _, pattern := range []string{"GET /api/v1/horses/{n}", "/api/v9/{a}/x/{b}", "GET /api/v1/horses/5"} { // the newest wins
+		s.Handle(pattern, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			return horseracingtest.Response{Body: pattern}, true
+		})
 	}
-	s.Handle("GET /api/v1/horses/{n}", named("horse"))
-	s.Handle("/api/v9/{a}/x/{b}", named("new"))
-	s.Handle("GET /api/v1/horses/5", named("five")) // the newest wins
 	s.Handle("POST "+registerPath, func(r horseracingtest.Request) (horseracingtest.Response, bool) {
 		s.Advance(time.Hour) // a handler can use the server
 		return horseracingtest.Response{Body: string(r.Body)}, true
 	})
 	for _, test := range []struct{ method, path, body, want string }{
-		{"GET", "/api/v1/horses/5", "", "five"},
-		{"GET", "/api/v1/horses/6", "", "horse"},
-		{"PUT", "/api/v9/1/x/2", "{}", "new"},
+		{"GET", "/api/v1/horses/5", "", "GET /api/v1/horses/5"},
+		{"GET", "/api/v1/horses/6", "", "GET /api/v1/horses/{n}"},
+		{"PUT", "/api/v9/1/x/2", "{}", "/api/v9/{a}/x/{b}"},
 		{"POST", registerPath, "anything", "anything"},
 		{"GET", "/api/v9/1/x", "", "unknown_path"},
 		{"POST", "/api/v1/horses/6", "", "wrong_method"},
@@ -37,7 +35,6 @@ func TestHandlersMatchByMethodAndSegments(t *testing.T) {
 	}
 	r := newRequest(t, s, "GET", "/api/v1/horses/6", "")
 	r.Header.Set("x-api-key", "wrong")
-	if response, body := do(t, s, r); response.StatusCode != http.StatusUnauthorized {
-		t.Errorf("a handler saw a request without a valid key: %s", body)
-	}
+	response, _ := do(t, s, r)
+	double.Equal(t, "status without a valid key", http.StatusUnauthorized, response.StatusCode)
 }

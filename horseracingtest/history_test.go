@@ -42,13 +42,9 @@ func TestARecordedRaceIsPlayedAsALiveOne(t *testing.T) {
 	} {
 		s.Advance(noon.Add(test.at).Sub(s.Now()))
 		race := get[[]horseracing.Race](t, s, "/api/v1/races/7", "")[0]
-		if len(openRaces(t, s)) != test.open || len(allRaces(t, s)) != test.finished || len(race.Participants) != test.horses {
-			t.Errorf("at %v: %d open, %d finished, race %+v", test.at, len(openRaces(t, s)), len(allRaces(t, s)), race)
-		}
+		double.Equal(t, test.at.String()+": open, finished, horses", []int{test.open, test.finished, test.horses}, []int{len(openRaces(t, s)), len(allRaces(t, s)), len(race.Participants)})
 		isKnown := len(race.FinalOrder) > 0 || slices.ContainsFunc(race.Participants, func(p horseracing.RaceParticipant) bool { return p.Total > 0 })
-		if isKnown != (test.finished > 0) {
-			t.Errorf("at %v the result is known: %v: %+v", test.at, isKnown, race)
-		}
+		double.Equal(t, test.at.String()+": the result is known", test.finished > 0, isKnown)
 	}
 	played := get[[]horseracing.Race](t, s, resultsPath, `{"start_time_from":`+itoa(s.Now().UnixMilli())+`}`)
 	double.Equal(t, "the result", []horseracing.Race{recorded}, played)
@@ -61,14 +57,13 @@ func TestOnlyHorsesThatReallyRanHaveAPlace(t *testing.T) {
 	s.AddHorses(0, horseracing.Horse{Number: 9003, Level: 1}, horseracing.Horse{Number: 700, Level: 95}, horseracing.Horse{Number: 701, Level: 1})
 	s.Advance(59 * time.Minute) // nearly full
 	for horse, want := range map[horseracing.HorseNumber]int{9003: 200, 700: 200, 701: 409, 9002: 403} {
-		if status, body := register(t, s, horse, s.UserKey(0), 7); status != want {
-			t.Errorf("horse %d: status %d, want %d: %s", horse, status, want, body)
-		}
+		status, body := register(t, s, horse, s.UserKey(0), 7)
+		double.Equal(t, body, want, status)
 	}
 	s.Advance(2 * time.Hour)
 	race := get[[]horseracing.Race](t, s, "/api/v1/races/7", "")[0]
-	if finishers, err := race.Finishers(); err != nil || len(finishers) != 4 || finishers[0].Number != 9003 {
-		t.Errorf("%v: %v", finishers, err)
-	}
+	finishers := double.Must(race.Finishers())
+	double.Equal(t, "finishers", 4, len(finishers))
+	double.Equal(t, "the first", horseracing.HorseNumber(9003), finishers[0].Number)
 	double.Equal(t, "participants", append(recorded.Participants, horseracing.RaceParticipant{Number: 700}), race.Participants)
 }

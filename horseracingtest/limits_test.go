@@ -1,13 +1,12 @@
 package horseracingtest_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -35,12 +34,9 @@ func TestEachKindOfLimitAcceptsWhatItAllowsAndRefusesTheRest(t *testing.T) {
 		began, got := s.Now(), ""
 		for _, at := range test.at {
 			s.Advance(began.Add(time.Duration(at) * time.Millisecond).Sub(s.Now()))
-			response, _ := do(t, s, newRequest(t, s, "GET", "/api/v1/missions", ""))
-			got += map[int]string{http.StatusOK: ".", http.StatusTooManyRequests: "x"}[response.StatusCode]
+			got += map[int]string{http.StatusOK: ".", http.StatusTooManyRequests: "x"}[statusOf(t, s, missionsPath)]
 		}
-		if got != test.want {
-			t.Errorf("%s: at %v: %s, want %s", test.name, test.at, got, test.want)
-		}
+		double.Equal(t, test.name, test.want, got)
 	}
 }
 
@@ -49,12 +45,11 @@ func TestALimitIsPerApplicationKeyAndPath(t *testing.T) {
 	for _, test := range []struct {
 		key, path string
 		want      int
-	}{{"one", openPath, 200}, {"one", openPath, 429}, {"one", "/api/v1/missions", 200}, {"two", openPath, 200}, {"neither", openPath, 401}, {"neither", openPath, 429}} {
+	}{{"one", openPath, 200}, {"one", openPath, 429}, {"one", missionsPath, 200}, {"two", openPath, 200}, {"neither", openPath, 401}, {"neither", openPath, 429}} {
 		r := newRequest(t, s, "GET", test.path, "")
 		r.Header.Set("x-api-key", test.key)
-		if response, body := do(t, s, r); response.StatusCode != test.want {
-			t.Errorf("key %s, %s: status %d, want %d: %s", test.key, test.path, response.StatusCode, test.want, body)
-		}
+		response, _ := do(t, s, r)
+		double.Equal(t, "key "+test.key+", "+test.path, test.want, response.StatusCode)
 	}
 }
 
@@ -73,25 +68,21 @@ func TestARefusalReportsHowLongToWaitAndHowMuchIsLeft(t *testing.T) {
 	} {
 		s := start(t, horseracingtest.WithRequestLimit(test.limit))
 		s.Advance(250 * time.Millisecond) // it is 12:00:00.25
-		do(t, s, newRequest(t, s, "GET", openPath, ""))
-		response, body := do(t, s, newRequest(t, s, "GET", openPath, ""))
-		var got []string
+		statusOf(t, s, openPath)
+		response, _ := do(t, s, newRequest(t, s, "GET", openPath, ""))
+		got := []string{response.Header.Get("Date")}
 		for _, name := range []string{"Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"} {
 			got = append(got, response.Header.Get(name))
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" || response.StatusCode != http.StatusTooManyRequests {
-			t.Errorf("%+v: status %d: %s (-want +got):\n%s", test.limit, response.StatusCode, body, diff)
-		}
-		if date := response.Header.Get("Date"); date != "Sun, 01 Jun 2025 12:00:00 GMT" {
-			t.Errorf("Date %s is not the fake's", date)
-		}
+		double.Equal(t, fmt.Sprintf("%+v: status", test.limit), http.StatusTooManyRequests, response.StatusCode)
+		double.Equal(t, fmt.Sprintf("%+v: header", test.limit), append([]string{"Sun, 01 Jun 2025 12:00:00 GMT"}, test.want...), got) // the fake's clock
 	}
 }
 
 func TestACapInFlightCountsWhatIsBeingHandled(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, s *horseracingtest.Server) {
 		for range 4 { // as soon as a response is there, its place is free
-			var accepted atomic.Int64
+			var accepted atomic.Int32
 			var group sync.WaitGroup
 			for range 5 {
 				group.Go(func() {
@@ -101,9 +92,7 @@ func TestACapInFlightCountsWhatIsBeingHandled(t *testing.T) {
 				})
 			}
 			group.Wait()
-			if accepted.Load() != 3 {
-				t.Errorf("%d of 5 requests were accepted", accepted.Load())
-			}
+			double.Equal(t, "accepted of 5 requests", 3, int(accepted.Load()))
 		}
 	}, horseracingtest.WithLatency(time.Second), horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{InFlight: 3}))
 }

@@ -26,9 +26,8 @@ func TestTheLogHoldsTheNewestRequestsAndCountsAll(t *testing.T) {
 	}
 	double.Equal(t, "the log", want, got)
 	double.Equal(t, "the count", 3, s.RequestCount())
-	if s.ResetLog(); len(s.Requests()) != 0 || s.RequestCount() != 0 || s.MaxInFlight() != 0 {
-		t.Error("ResetLog left something")
-	}
+	s.ResetLog()
+	double.Equal(t, "what ResetLog leaves", 0, len(s.Requests())+s.RequestCount()+s.MaxInFlight())
 }
 
 func TestEveryRequestIsLoggedWithoutItsKey(t *testing.T) {
@@ -41,11 +40,9 @@ func TestEveryRequestIsLoggedWithoutItsKey(t *testing.T) {
 	s.Close()
 	logged := text.String()
 	for _, want := range []string{"msg=request method=GET path=/api/v1/races/open status=400 took=", "status=503", "method=POST path=/api/v1/races/open status=0"} {
-		if !strings.Contains(logged, want) {
-			t.Errorf("no %q in\n%s", want, logged)
-		}
+		double.Equal(t, want+" is in\n"+logged, true, strings.Contains(logged, want))
 	}
-	if strings.Contains(logged, s.APIKey) || strings.Contains(logged, string(s.UserKey(0))) {
-		t.Errorf("a key is logged:\n%s", logged)
+	for _, key := range []string{s.APIKey, string(s.UserKey(0))} {
+		double.Equal(t, key+" is in\n"+logged, false, strings.Contains(logged, key))
 	}
 }

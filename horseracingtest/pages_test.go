@@ -28,16 +28,11 @@ func TestEveryResponseHasTheDocumentedMembers(t *testing.T) {
 		{resultsV1Path, "", "races_results_v1"},
 		{cupResultsPath, "", "tournaments_results"},
 		{"/api/v1/tournaments/" + string(cup), "", "tournaments_results"},
-		{"/api/v1/missions", "", "missions"},
+		{missionsPath, "", "missions"},
 	} {
-		data, err := os.ReadFile("../testdata/" + test.documented + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := double.Must(os.ReadFile("../testdata/" + test.documented + ".json"))
 		var documented any
-		if err := json.Unmarshal(data, &documented); err != nil {
-			t.Fatal(err)
-		}
+		double.Error(t, test.documented, nil, "", json.Unmarshal(data, &documented))
 		want, got := map[string]bool{}, map[string]bool{}
 		collectMembers(documented, "", want)
 		collectMembers(get[any](t, s, test.path, test.body), "", got)
@@ -68,7 +63,5 @@ func TestTiesStartAtOneInstant(t *testing.T) {
 	for _, race := range get[[]horseracing.Race](t, s, resultsPath, "") {
 		starts[race.StartTime.Time]++
 	}
-	if len(starts) != 2 {
-		t.Errorf("%v", starts)
-	}
+	double.Equal(t, "instants of ten races", 2, len(starts))
 }

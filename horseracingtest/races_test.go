@@ -3,6 +3,7 @@ package horseracingtest_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,11 +17,8 @@ import (
 // raceAt is an open race of that id, an hour before its start if the fake's
 // clock is stopped.
 func raceAt(s *horseracingtest.Server, id horseracing.RaceID, in time.Duration) horseracing.Race {
-	return horseracing.Race{
-		MainRaceID:           id,
-		StartTime:            horseracing.NewTimestamp(s.Now().Add(in)),
-		RegistrationDeadline: horseracing.NewTimestamp(s.Now().Add(in - 5*time.Minute)),
-	}
+	start := s.Now().Add(in)
+	return horseracing.Race{MainRaceID: id, StartTime: horseracing.NewTimestamp(start), RegistrationDeadline: horseracing.NewTimestamp(start.Add(-5 * time.Minute))}
 }
 
 func idsOf(races []horseracing.Race) []horseracing.RaceID {
@@ -74,9 +72,8 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 	mine, key := s.Horses(0), s.UserKey(0)
 	double.Equal(t, "horses of user 0", []horseracing.HorseNumber{1, 3, 4, 5, 6, 5001, 5002}, mine)
 	for _, id := range []horseracing.RaceID{1, 3} { // race 1 just takes the level 15
-		if status, body := register(t, s, mine[0], key, id); status != http.StatusOK {
-			t.Fatalf("race %d: status %d: %s", id, status, body)
-		}
+		status, body := register(t, s, mine[0], key, id)
+		double.Equal(t, body, http.StatusOK, status)
 	}
 	s.Advance(time.Minute)
 	for _, test := range []struct {
@@ -99,9 +96,9 @@ func TestARegistrationIsRefusedWithItsReason(t *testing.T) {
 		{"horse of an unknown owner", 9, key, 3, 403, "does not belong to the user"},
 		{"unknown key", mine[0], "nonsense", 3, 403, "belongs to no user"},
 	} {
-		if status, body := register(t, s, test.horse, test.key, test.race); status != test.status || !strings.Contains(body, test.words) {
-			t.Errorf("%s: status %d: %s\nwant %d and %q", test.name, status, body, test.status, test.words)
-		}
+		status, body := register(t, s, test.horse, test.key, test.race)
+		double.Equal(t, test.name, test.status, status)
+		double.Equal(t, test.name+": "+body+" contains "+test.words, true, strings.Contains(body, test.words))
 	}
 	double.Equal(t, "registrations that were accepted", 2, len(s.Registrations()))
 }
@@ -112,7 +109,7 @@ const worldOfSeed1 = "d48a0577ccd2e0442f493dd6a1adff0cc925adcee77b4d5a31054d079e
 
 // CI runs this for a 32-bit processor, too.
 func TestASeedMakesTheSameWorldOnEveryProcessorHoweverTimePasses(t *testing.T) {
-	for _, steps := range []int{1, 480} {
+	for _, steps := range []int{1, double.Worlds(480, 480, 24)} {
 		s := start(t)
 		hash := sha256.New()
 		hash.Write([]byte(s.APIKey + string(s.UserKey(3))))
@@ -126,20 +123,17 @@ func TestASeedMakesTheSameWorldOnEveryProcessorHoweverTimePasses(t *testing.T) {
 				hash.Write([]byte(text))
 			}
 		}
-		if got := hex.EncodeToString(hash.Sum(nil)); got != worldOfSeed1 {
-			t.Errorf("in %d steps, the world of seed 1 has the hash %s, want %s", steps, got, worldOfSeed1)
-		}
+		double.Equal(t, fmt.Sprintf("the hash of the world of seed 1 in %d steps", steps), worldOfSeed1, hex.EncodeToString(hash.Sum(nil)))
 	}
 }
 
 // A day without races looks as if a crawl had missed them.
 func TestTheHistoryHasRacesEveryDay(t *testing.T) {
-	s := start(t, horseracingtest.WithHistory(20_000))
-	for tier, most := range map[horseracing.TierID]int{3: 2000, 5: 4000} {
-		races, err := s.Client().Races.Results(horseracing.ResultsQuery{Tier: tier, Concurrency: 8}).Take(t.Context(), most)
-		if err != nil || len(races) != most {
-			t.Fatalf("%d races, %v", len(races), err)
-		}
+	shorter := double.Worlds(1, 1, 10)
+	s := start(t, horseracingtest.WithHistory(20_000/shorter))
+	for tier, most := range map[horseracing.TierID]int{3: 2000 / shorter, 5: 4000 / shorter} {
+		races := double.Must(s.Client().Races.Results(horseracing.ResultsQuery{Tier: tier, Concurrency: 8}).Take(t.Context(), most))
+		double.Equal(t, "races", most, len(races))
 		for i, r := range races[1:] {
 			if gap := races[i].StartTime.Sub(r.StartTime.Time); gap > 24*time.Hour {
 				t.Errorf("tier %d: none for %v before %v", tier, gap, races[i].StartTime)

@@ -3,19 +3,18 @@ package horseracingtest_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestEveryMistakeIsRefusedWithAMessageThatNamesIt(t *testing.T) {
 	s := start(t)
 	const breedingPath = "/api/v1/horses/breeding/open"
 	for _, test := range []struct {
-		name         string
-		method, path string
-		body         string
-		header       string // that has this value instead, or is missing
-		value        string
-		status       int
-		words        string
+		name, method, path, body string
+		header, value            string // a header that has this value instead, or is missing
+		status                   int
+		words                    string
 	}{
 		{"unknown path", "GET", "/api/v1/race/open", "", "", "", 404, "no operation at the path /api/v1/race/open"},
 		{"POST to a listing", "POST", openPath, "", "", "", 405, "takes GET, not POST"},
@@ -35,11 +34,8 @@ func TestEveryMistakeIsRefusedWithAMessageThatNamesIt(t *testing.T) {
 			r.Header.Set(test.header, test.value)
 		}
 		response, body := do(t, s, r)
-		if message := strings.ReplaceAll(body, `\"`, `"`); response.StatusCode != test.status || !strings.Contains(message, test.words) {
-			t.Errorf("%s: status %d: %s\nwant %d and %q", test.name, response.StatusCode, body, test.status, test.words)
-		}
-		if strings.Contains(body, "secret") {
-			t.Errorf("%s: the refusal repeats a key: %s", test.name, body)
-		}
+		double.Equal(t, test.name, test.status, response.StatusCode)
+		double.Equal(t, test.name+": "+body+" contains "+test.words, true, strings.Contains(strings.ReplaceAll(body, `\"`, `"`), test.words))
+		double.Equal(t, test.name+": "+body+" repeats a key", false, strings.Contains(body, "secret"))
 	}
 }

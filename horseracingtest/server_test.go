@@ -27,10 +27,7 @@ func start(t testing.TB, opts ...horseracingtest.Option) *horseracingtest.Server
 // newRequest is a request that the fake takes, unless the body is wrong.
 func newRequest(t testing.TB, s *horseracingtest.Server, method, path, body string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := double.Must(http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body)))
 	r.Header.Set("x-api-key", s.APIKey)
 	r.Header.Set("content-type", "application/json")
 	r.GetBody = nil // net/http does not send it again
@@ -66,10 +63,15 @@ func get[T any](t testing.TB, s *horseracingtest.Server, path, body string) T {
 		t.Fatalf("GET %s %s: status %d: %s", path, body, response.StatusCode, text)
 	}
 	var into T
-	if err := json.Unmarshal([]byte(text), &into); err != nil {
-		t.Fatalf("GET %s: %v in %s", path, err, text)
-	}
+	double.Error(t, path+": "+text, nil, "", json.Unmarshal([]byte(text), &into))
 	return into
+}
+
+// statusOf requests a path and returns the status of the response.
+func statusOf(t testing.TB, s *horseracingtest.Server, path string) int {
+	t.Helper()
+	response, _ := do(t, s, newRequest(t, s, http.MethodGet, path, ""))
+	return response.StatusCode
 }
 
 func itoa[N ~int | ~int64](n N) string { return strconv.FormatInt(int64(n), 10) }
@@ -79,6 +81,7 @@ const (
 	resultsV1Path = "/api/v1/races/results"
 	openPath      = "/api/v1/races/open"
 	registerPath  = "/api/v1/races/register"
+	missionsPath  = "/api/v1/missions"
 )
 
 func TestSenselessOptionsAndCallsPanic(t *testing.T) {
@@ -117,31 +120,24 @@ func TestSenselessOptionsAndCallsPanic(t *testing.T) {
 	} {
 		calls[fmt.Sprintf("%+v", f)] = func() { s.Inject(f) }
 	}
-	panics := func(call func()) (is bool) {
-		defer func() { is = recover() != nil }()
-		call()
-		return
-	}
 	for name, call := range calls {
-		if !panics(call) {
-			t.Errorf("%s: no panic", name)
-		}
+		func() {
+			defer func() { double.Equal(t, name+" panics", true, recover() != nil) }()
+			call()
+		}()
 	}
 }
 
 // A base URL without a host of its own would be refused by the client.
 func TestAServerThatListensEverywhereIsReachedOnThisMachine(t *testing.T) {
-	s := start(t, horseracingtest.WithAddr(":0"))
-	if _, err := s.Client().Races.Open(t.Context()); err != nil {
-		t.Error(err)
-	}
+	double.Must(start(t, horseracingtest.WithAddr(":0")).Client().Races.Open(t.Context()))
 }
 
 func TestAFakeThatIsResetIsAsNew(t *testing.T) {
 	limit := horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1, Burst: 10})
 	look := func(s *horseracingtest.Server) []string {
 		seen := []string{s.URL, s.Now().String(), fmt.Sprint(s.Registrations(), s.RequestCount(), s.Horses(0))}
-		for _, path := range []string{openPath, "/api/v1/horses/3", "/api/v1/horses/missions/3", "/api/v1/horses/breeding/open", "/api/v1/missions", resultsPath, "/api/v1/tournaments/open", "/api/v1/races/7"} {
+		for _, path := range []string{openPath, "/api/v1/horses/3", "/api/v1/horses/missions/3", "/api/v1/horses/breeding/open", missionsPath, resultsPath, "/api/v1/tournaments/open", "/api/v1/races/7"} {
 			response, body := do(t, s, newRequest(t, s, "GET", path, ""))
 			seen = append(seen, fmt.Sprintf("%s: %d %s", path, response.StatusCode, body))
 		}
@@ -156,9 +152,8 @@ func TestAFakeThatIsResetIsAsNew(t *testing.T) {
 	s.SetBreeding()
 	s.SetCatalogue(horseracing.MissionCatalogue{})
 	s.SetHorseMissions(horseracing.HorseMissions{Number: 3})
-	if status, body := register(t, s, 2, s.UserKey(0), 7); status != http.StatusOK {
-		t.Fatal(body)
-	}
+	status, body := register(t, s, 2, s.UserKey(0), 7)
+	double.Equal(t, body, http.StatusOK, status)
 	s.Advance(100 * time.Hour)
 	s.Handle("GET "+openPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 		return horseracingtest.Response{}, true
@@ -200,9 +195,7 @@ func TestCloseEndsRequests(t *testing.T) {
 			}
 			s.Close() // start closes it once more
 			for range 2 {
-				if err := <-done; err == nil {
-					t.Error("a request got a response")
-				}
+				double.Equal(t, "a request got a response", false, <-done == nil)
 			}
 		})
 	}
