@@ -82,10 +82,10 @@ func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
 
 // An empty page after one that had room for more entries, and showed no new one, needs no check.
 func TestAWalkChecksNoEndThatItHasSeen(t *testing.T) {
-	w, byOffset := newWorld(10, 25, 1), NewOffset[uint64](&Position{}, 10)
-	first, _ := byOffset.Next()
+	w := newWorld(10, 25, 1)
+	first, _ := NewOffset[uint64](&Position{}, 10).Next()
 	equal(t, "the first request", Request{}, first)
-	for _, c := range []*crawl{newCrawl(byOffset, 1, w.from), crawlOf(w, nil, 1)} {
+	for _, c := range []*crawl{byOffset(w, &Position{}, 1), crawlOf(w, &Position{}, 1)} {
 		c.drain()
 		equal(t, "requests", 5, c.requests)
 	}

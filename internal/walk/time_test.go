@@ -19,18 +19,15 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 		if part := rapid.Uint64Range(1, 7).Draw(t, "one in so many is filtered"); part > 1 {
 			w.keep = func(id uint64) bool { return id%part != 0 }
 		}
-		isByTime, position := rapid.Bool().Draw(t, "by time"), &Position{}
-		if isByTime {
-			position.At = Latest
+		begin, position := crawlOf, &Position{}
+		if rapid.Bool().Draw(t, "by offset") {
+			begin = byOffset
 		}
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		var got []uint64
 		last := int64(math.MaxInt64)
 		for isDone := false; !isDone; {
-			c := newCrawl(NewOffset[uint64](position, 10), 1, w.from)
-			if isByTime {
-				c = crawlOf(w, position, 1+random.IntN(16))
-			}
+			c := begin(w, position, 1+random.IntN(16))
 			c.pick = random.IntN
 			page := c.fetch
 			c.fetch = func(r Request) ([]Entry[uint64], error) {
@@ -60,14 +57,18 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 		want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return w.keep != nil && !w.keep(id) })
 		slices.Sort(want)
 		slices.Sort(got)
-		equal(t, fmt.Sprintf("by time: %v; entries", isByTime), want, got)
+		equal(t, "entries", want, got)
 	})
 }
 
 // A caller that takes slowly finds 32 pages for each slot.
 func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	for _, slots := range []int{1, 4, 8} {
-		c, most := crawlOf(newWorld(10, 20_000, 20_000), nil, slots), 0
+		c, most := crawlOf(newWorld(10, 20_000, 20_000), &Position{}, slots), 0
+		c.fill()
+		c.receive()
+		c.fill()
+		equal(t, "requests in flight after a page", min(2, slots), len(c.inFlight))
 		for range 10_000 {
 			for c.fill(); len(c.inFlight) > 0; c.fill() {
 				c.receive()
@@ -96,7 +97,7 @@ func TestAPageWithDuplicatesOnOneInstantIsATie(t *testing.T) {
 
 // Once a tie was taken its entries are known, also to a walk that continues after it.
 func TestAnEmptyListAfterATieIsNotTheEnd(t *testing.T) {
-	w, position := onInstants(10, []int64{1000}, 10, 1), &Position{At: Latest}
+	w, position := onInstants(10, []int64{1000}, 10, 1), &Position{}
 	c := crawlOf(w, position, 1)
 	for e, ok := c.take(); ok && e.Ties == 0; e, ok = c.take() {
 	}
@@ -112,7 +113,7 @@ func TestAnEmptyListAfterATieIsNotTheEnd(t *testing.T) {
 func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
 	for _, counts := range [][]int{{9, 5}, {4, 4, 4}} {
 		w := onInstants(10, []int64{1}, counts...)
-		c := crawlOf(w, nil, 1)
+		c := crawlOf(w, &Position{}, 1)
 		c.fetch = func(r Request) ([]Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
 		if got, ties, _ := c.drain(); len(got) != len(w.entries) && ties == 0 {
 			t.Errorf("%d of %d entries, without an error", len(got), len(w.entries))
@@ -153,12 +154,7 @@ func TestAnEmptyPageAboveAKnownEntryIsAnError(t *testing.T) {
 // or waits, and loses nothing. The first page of all may be empty once, as it looks like an
 // empty listing.
 func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
-	for name, begin := range map[string]func(*world, *Position, int) *crawl{
-		"by time": crawlOf,
-		"by offset": func(w *world, p *Position, _ int) *crawl {
-			return newCrawl(NewOffset[uint64](p, 10), 1, w.from)
-		},
-	} {
+	for name, begin := range map[string]func(*world, *Position, int) *crawl{"by time": crawlOf, "by offset": byOffset} {
 		for _, slots := range []int{1, 2, 5} {
 			for first := range 40 {
 				for _, times := range []int{1, 2, 3, 10} {
@@ -166,9 +162,6 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 						continue
 					}
 					w, position, n, requests := newWorld(10, 195, 60_000), &Position{}, 0, 0
-					if name == "by time" {
-						position.At = Latest
-					}
 					for isDone := false; !isDone; {
 						c := begin(w, position, slots)
 						page := c.fetch
@@ -205,6 +198,7 @@ func TestAnEmptyPageAboveWhatWasShownIsNotTheEnd(t *testing.T) {
 	}{
 		{"nothing older was shown", &Position{At: Latest}, 0, 1, nil},
 		{"with a since", &Position{At: Latest}, since, 1, ErrEmptied},
+		{"with a since below which there is nothing", &Position{At: Latest}, w.entries[99].Start, 1, nil},
 		{"an older entry was shown", position, 0, 8, ErrEmptied},
 		{"the same, continued", position, 0, 1, ErrEmptied},
 	} {

@@ -181,15 +181,20 @@ func (c *crawl) receive() {
 	c.walk.Learn(r, page, err)
 }
 
-// crawlOf is a crawl of a world by time, from its top if resume is nil, whose responses
+// crawlOf is a crawl of a world by time, from its top if resume is the zero position, whose responses
 // arrive in any order.
 func crawlOf(w *world, resume *Position, slots int) *crawl {
-	if resume == nil {
-		resume = &Position{At: Latest}
+	if resume.At == 0 {
+		resume.At = Latest
 	}
 	c := newCrawl(NewTime[uint64](0, resume, Position{}, slots, 10), slots, w.before)
 	c.pick = rand.IntN
 	return c
+}
+
+// byOffset is a crawl of a world by offset.
+func byOffset(w *world, resume *Position, _ int) *crawl {
+	return newCrawl(NewOffset[uint64](resume, 10), 1, w.from)
 }
 
 // waiting returns how many entries were read and not taken yet.
