@@ -77,10 +77,7 @@ func TestFollowHoldsAtMostEightThousandRaces(t *testing.T) {
 				return pages(req)
 			})})
 			before, n, ahead, heap := liveHeap(), 0, 0, uint64(0)
-			for race, err := range client.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(t.Context()) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for race := range double.Each(t, client.Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(t.Context())) {
 				if n++; race.MainRaceID != horseracing.RaceID(n) {
 					t.Fatalf("race %d came as number %d", race.MainRaceID, n)
 				}

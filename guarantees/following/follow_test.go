@@ -111,10 +111,7 @@ func TestFollowLooksBackADayForTournaments(t *testing.T) {
 		var ids []horseracing.TournamentID
 		for range 2 {
 			follower := fake.Client().Tournaments.Follow(query)
-			for tournament, err := range follower.CatchUp(t.Context()) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for tournament := range double.Each(t, follower.CatchUp(t.Context())) {
 				ids = append(ids, tournament.ID)
 			}
 			query.Resume = follower.Cursor()

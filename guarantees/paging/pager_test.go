@@ -32,10 +32,7 @@ func TestALoopEndsHoweverSlowItsBodyIs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, n := dense(size), 0
 				h.delay = 20 * time.Millisecond
-				for _, err := range h.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
-					if err != nil {
-						t.Fatal(err)
-					}
+				for range double.Each(t, h.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context())) {
 					n++
 					time.Sleep(time.Second)
 				}
@@ -88,10 +85,8 @@ func simulate(t *testing.T, h *history, concurrency int) (requests int, took tim
 	synctest.Test(t, func(t *testing.T) {
 		h.delay, h.requests = 20*time.Millisecond, 0
 		began, n := time.Now(), 0
-		for _, err := range h.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context()) {
-			if n++; err != nil {
-				t.Fatal(err)
-			}
+		for range double.Each(t, h.client(t).Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(t.Context())) {
+			n++
 		}
 		double.Equal(t, "entries", len(h.starts), n)
 		requests, took = h.requests, time.Since(began)
@@ -127,10 +122,7 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 
 func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
 	pager, n := dense(30).client(t).Races.Results(horseracing.ResultsQuery{}), 0
-	for _, err := range pager.All(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for range double.Each(t, pager.All(t.Context())) {
 		if _, err := pager.Take(t.Context(), 15); !errors.Is(err, horseracing.ErrInvalidArgument) {
 			t.Error(err)
 		}
@@ -143,10 +135,7 @@ func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
 func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
 	for name, pager := range pagers(dense(3_000).client(t)) {
 		var yielded []weak.Pointer[horseracing.Race]
-		for race, err := range pager.All(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for race := range double.Each(t, pager.All(t.Context())) {
 			if yielded = append(yielded, weak.Make(race)); len(yielded) != 2_500 {
 				continue
 			}
@@ -254,10 +243,7 @@ func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 	h := dense(31)
 	h.damaged = map[int]string{20: fmt.Sprintf(`{ "main_race_id": 11, "start_time": %d, "new_member": [1e3] }`, h.starts[20])}
 	n := 0
-	for e, err := range h.client(t).Races.Results(horseracing.ResultsQuery{Tier: 3, Concurrency: 4}).Entries(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range double.Each(t, h.client(t).Races.Results(horseracing.ResultsQuery{Tier: 3, Concurrency: 4}).Entries(t.Context())) {
 		_ = append(e.JSON, "does not overwrite what follows"...)
 		var back horseracing.Race
 		if err := json.Unmarshal(e.JSON, &back); err != nil || string(e.JSON) != h.entry(n) || back.MainRaceID != e.Value.MainRaceID || e.Tier != 3 {

@@ -90,10 +90,7 @@ func (w *world) clock(t time.Time) time.Time { return w.fake.Now().Add(time.Unti
 func (w *world) finished() map[key]horseracing.TierID {
 	all := map[key]horseracing.TierID{}
 	for tier := horseracing.TierID(1); tier <= horseracing.TierOmega; tier++ {
-		for race, err := range w.fake.Client().Races.ResultsV1(horseracing.OffsetQuery{Tier: tier}).All(w.t.Context()) {
-			if err != nil {
-				w.t.Fatal(err)
-			}
+		for race := range double.Each(w.t, w.fake.Client().Races.ResultsV1(horseracing.OffsetQuery{Tier: tier}).All(w.t.Context())) {
 			all[raceKey(race)] = tier
 		}
 	}

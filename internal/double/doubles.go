@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -161,6 +162,21 @@ func Finished(first horseracing.RaceID, starts ...time.Duration) []horseracing.R
 		}
 	}
 	return races
+}
+
+// Each yields the entries of a loop, and ends the test at an error.
+func Each[T any](t *testing.T, loop iter.Seq2[T, error]) iter.Seq[T] {
+	t.Helper()
+	return func(yield func(T) bool) {
+		for entry, err := range loop {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(entry) {
+				return
+			}
+		}
+	}
 }
 
 // Within returns a context that ends after a time, or with the test.
