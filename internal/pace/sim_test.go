@@ -252,22 +252,16 @@ func (c *caller) pump() {
 	}
 }
 
-// every calls the route at each interval, unless the last call is still in progress. It
-// returns the longest time until one was sent.
+// every calls the route at each interval, or later if the last call takes longer. It returns the
+// longest time until one was sent.
 func (c *caller) every(interval time.Duration, priority Priority, route string) (latest *time.Duration) {
 	latest = new(time.Duration)
-	isBusy := false
 	var tick func()
 	tick = func() {
-		c.after(interval, tick)
-		if isBusy {
-			return
-		}
-		isBusy = true
 		begun := c.now
 		c.call(priority, route, func(sent time.Time) {
-			isBusy = false
 			*latest = max(*latest, sent.Sub(begun))
+			c.at(later(c.now, begun.Add(interval)), tick)
 		})
 	}
 	c.after(time.Duration(c.random.Int64N(int64(interval))), tick)
