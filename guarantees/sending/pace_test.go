@@ -143,22 +143,6 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 	}
 }
 
-func TestACallDoesNotWaitForAQuotaThatComesTooLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, mock := double.Mocked(t, double.Respond(200, "[]", "RateLimit-Limit: 5", "RateLimit-Remaining: 0", "RateLimit-Reset: 3000"))
-		started := time.Now()
-		if err := double.OpenRaces(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		double.Equal(t, "the pace's end", started.Add(3000*time.Second), c.Pace().Until)
-		err := double.OpenRaces(t.Context(), c)
-		api, ok := errors.AsType[*horseracing.APIError](err)
-		if !ok || !errors.Is(err, horseracing.ErrRateLimited) || !strings.Contains(err.Error(), "announces is used up until ") || api.RetryAfter != 3000*time.Second || mock.GetTotalCallCount() != 1 || time.Since(started) != 0 {
-			t.Errorf("%v after %v and %d requests", err, time.Since(started), mock.GetTotalCallCount())
-		}
-	})
-}
-
 // A crawl that outlasts a limit of an hour ends with all races and without an error, whether
 // the limit is announced or not. Another route is requested meanwhile.
 func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
