@@ -97,7 +97,7 @@ func (r remote) Wait(context.Context) error {
 }
 
 // TestALimiterIsUsedToTheFullAndNotExceeded, though one Wait at a time is under way. The wait
-// for it does not count for MaxWait.
+// for it does not count for MaxWait, not even if that is used up.
 func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewScheduler(remote(10 * time.Millisecond))
@@ -108,10 +108,11 @@ func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 		for range 32 {
 			group.Go(func() {
 				for {
-					waiter, err := enter(ctx, g, Walk, time.Nanosecond)
-					if err != nil {
+					waiter := &Waiter{Kind: Kind{"GET /", Walk, false, time.Nanosecond}, waited: time.Nanosecond}
+					if g.Enter(ctx, waiter, func() {}) != nil {
 						return
 					}
+					equal(t, "the wait that counts", time.Nanosecond, waiter.waited)
 					sent.Add(1)
 					time.Sleep(20 * time.Millisecond)
 					g.Report(waiter, Accepted, Hold{})
@@ -120,18 +121,6 @@ func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 		}
 		group.Wait()
 		within(t, "requests in a minute", 5940, sent.Load(), 6001)
-	})
-}
-
-// TestTheWaitForAPermitDoesNotCount for MaxWait, not even if that is used up.
-func TestTheWaitForAPermitDoesNotCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := NewScheduler(remote(20 * time.Second))
-		for _, waited := range []time.Duration{0, 15 * time.Second} {
-			w := &Waiter{Kind: Kind{"GET /", Read, false, 15 * time.Second}, waited: waited}
-			equal(t, "the error", nil, g.Enter(t.Context(), w, func() {}))
-			equal(t, "the wait that counts", waited, w.waited)
-		}
 	})
 }
 
