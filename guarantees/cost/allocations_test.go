@@ -19,9 +19,7 @@ func TestACallAllocatesLittle(t *testing.T) {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
 	var page json.RawMessage
-	if err := fake.Client().Do(t.Context(), http.MethodGet, double.ResultsPath, struct{}{}, &page); err != nil {
-		t.Fatal(err)
-	}
+	double.NoError(t, fake.Client().Do(t.Context(), http.MethodGet, double.ResultsPath, struct{}{}, &page))
 	for text, most := range map[string]float64{"[]": 30, string(page): 200} {
 		client := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
 			return &http.Response{

@@ -35,9 +35,7 @@ func TestNoValueShowsAKey(t *testing.T) {
 	c := double.Connect(t, double.Service+"/"+double.AppKey, via)
 	var response horseracing.Response
 	receipt, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
-	if err != nil {
-		t.Fatal(err)
-	}
+	double.NoError(t, err)
 	for name, value := range map[string]any{
 		"*Client": c, "Client": *c, "*RacesService": c.Races, "RacesService": *c.Races,
 		"*UserKey": new(horseracing.UserKey(double.UserKey)), "[]UserKey": []horseracing.UserKey{double.UserKey}, "*Registration": &double.Entry,
@@ -186,9 +184,7 @@ func TestNoDriftAndNoNoteShowsAKey(t *testing.T) {
 		}
 		refusing := double.Client(t, httpmock.NewStringResponder(403, `{"message":"no key `+app+`, `+user+`"}`))
 		l, err := ledger.Open(filepath.Join(t.TempDir(), "l"), refusing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		double.NoError(t, err)
 		entry, _ := l.Register(t.Context(), double.Entry, horseracing.NewBigInt(1))
 		for _, text := range append(texts, entry.Note) {
 			if mustNotShowKeys(t, name, text); !strings.Contains(text, "[redacted]") {
@@ -218,9 +214,7 @@ func TestAKeyForANumberIsRedacted(t *testing.T) {
 		"a redirect":         double.Respond(307, "", "Location: https://"+digits+".new.test"),
 	} {
 		c, err := horseracing.NewClient(double.Service, digits, horseracing.WithHTTPClient(&http.Client{Transport: double.TripFunc(step)}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		double.NoError(t, err)
 		for _, err := range []error{
 			errorOf(c.Races.Get(t.Context(), 7)), errorOf(c.Races.Open(t.Context())), errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 20)),
 			errorOf(c.Races.Get(none, key)), errorOf(c.Races.Registered(t.Context(), key, -1)), errorOf(c.Horses.Get(t.Context(), -key)),
@@ -336,8 +330,6 @@ func FuzzErrorBodies(f *testing.F) {
 				t.Errorf("status %d is a success", status)
 			}
 		}
-		if requests != 2 {
-			t.Errorf("%d requests", requests)
-		}
+		double.Equal(t, "requests", 2, requests)
 	})
 }

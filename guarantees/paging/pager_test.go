@@ -123,9 +123,8 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
 	pager, n := dense(30).client(t).Races.Results(horseracing.ResultsQuery{}), 0
 	for range double.Each(t, pager.All(t.Context())) {
-		if _, err := pager.Take(t.Context(), 15); !errors.Is(err, horseracing.ErrInvalidArgument) {
-			t.Error(err)
-		}
+		_, err := pager.Take(t.Context(), 15)
+		double.Error(t, "another loop", horseracing.ErrInvalidArgument, "", err)
 		n++
 	}
 	double.Equal(t, "entries", 30, n)
@@ -269,9 +268,7 @@ func FuzzCursor(f *testing.F) {
 				}
 				continue
 			}
-			if c.String() != text {
-				t.Fatalf("%q is read, and written as %q", text, c)
-			}
+			double.Equal(t, "the text written", text, c.String())
 			// Wherever it is, a walk continues there or returns an error.
 			w.requests = 0
 			for _, p := range []*horseracing.Pager[horseracing.Race]{

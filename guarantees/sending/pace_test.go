@@ -31,9 +31,7 @@ func TestWithoutARefusalNothingWaits(t *testing.T) {
 		for range 16 {
 			calls.Go(func() {
 				for range 10 {
-					if _, err := c.Races.Open(t.Context()); err != nil {
-						t.Error(err)
-					}
+					double.Error(t, "a call", nil, "", double.OpenRaces(t.Context(), c))
 				}
 			})
 		}
@@ -100,9 +98,7 @@ func TestCtrlCEndsEveryWait(t *testing.T) {
 		for _, concurrency := range []int{1, 16} {
 			calls.Go(func() {
 				for _, err := range c.Races.Results(horseracing.ResultsQuery{Concurrency: concurrency}).All(ctx) {
-					if !errors.Is(err, context.Canceled) {
-						t.Error(err)
-					}
+					double.Error(t, "a walk", context.Canceled, "", err)
 				}
 			})
 		}
@@ -156,9 +152,7 @@ func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
 						t.Fatalf("after %v and %d races: %v", time.Since(started), n, err)
 					}
 					if n++; n%1000 == 0 {
-						if err := double.OpenRaces(t.Context(), client); err != nil {
-							t.Errorf("Open after %v: %v", time.Since(started), err)
-						}
+						double.Error(t, "a call meanwhile", nil, "", double.OpenRaces(t.Context(), client))
 					}
 				}
 				if hours := n / 10 / perHour; n < 15*perHour || time.Since(started) > time.Duration(hours+2)*time.Hour {

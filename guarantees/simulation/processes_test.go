@@ -186,9 +186,8 @@ func (p *process) tear() {
 	synced := min(p.synced, now) // Open may have cut it
 	kept := synced + p.random.Int64N(now-synced+1)
 	zeros := p.random.Int64N(500) * p.random.Int64N(2)
-	if err := errors.Join(os.Truncate(p.ledger, kept), os.Truncate(p.ledger, kept+zeros), os.WriteFile(p.ledger+".lock", p.number, 0o600)); err != nil {
-		p.t.Error(err)
-	}
+	err := errors.Join(os.Truncate(p.ledger, kept), os.Truncate(p.ledger, kept+zeros), os.WriteFile(p.ledger+".lock", p.number, 0o600))
+	double.Error(p.t, "tearing the ledger", nil, "", err)
 }
 
 // key distinguishes the entries of a listing: two heats have one id.

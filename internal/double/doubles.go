@@ -169,10 +169,7 @@ func Each[T any](t *testing.T, loop iter.Seq2[T, error]) iter.Seq[T] {
 	t.Helper()
 	return func(yield func(T) bool) {
 		for entry, err := range loop {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !yield(entry) {
+			if NoError(t, err); !yield(entry) {
 				return
 			}
 		}
