@@ -61,6 +61,7 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 		"notes without a newline": {"\n\nhello", "", "line 3: not a line of a ledger"},
 		"another version":         {strings.Replace(whole, `"v":1`, `"v":2`, 1), "", "line 1: not a line of a ledger of this version"},
 		"a line in between":       {one + "x\n" + two, "", "line 2"},
+		"zeros in between":        {one + two[:50] + "\x00\x00" + two[52:] + two, "", "line 2"},
 		"an unknown state":        {one + lineOf(2, "paid"), "", "line 2"},
 		"no time":                 {strings.Replace(whole, `"time":"2000-01-01T00:00:01Z",`, "", 1), "", "line 1"},
 		"no horse":                {strings.Replace(whole, `"horse":1`, `"horse":0`, 1), "", "line 1"},

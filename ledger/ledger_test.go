@@ -182,7 +182,6 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 		"a race without an id":         {false, reading(200, `[{`+others+`]`), refusal(409), ledger.Unknown},
 		"another race":                 {false, reading(200, `[{"main_race_id":2,`+others+`]`), refusal(409), ledger.Unknown},
 		"another shape":                {false, reading(200, `"asleep"`), refusal(409), ledger.Unknown},
-		"403 after a 429":              {false, limited, refusal(403), ledger.Refused},
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			fake, path, l := newLedger(t, 2)

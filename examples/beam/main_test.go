@@ -133,26 +133,20 @@ func TestADayIsWrittenWhenItIsOverAndGetsWhatFinishesLater(t *testing.T) {
 	}
 }
 
-func TestADayThatFailsLeavesNoFileAndEndsTheJob(t *testing.T) {
-	fake := useFake(t, race(1, begin.Add(time.Hour)))
-	fake.Inject(horseracingtest.Fault{Status: 400, Times: -1})
-	out := t.TempDir()
-	err := crawlDays(t, out, "2025-04-30", later)
-	if err == nil || !strings.Contains(err.Error(), "status 400") || len(read(t, out)) > 0 {
-		t.Errorf("got %v; it left %v", err, read(t, out))
-	}
-}
-
-func TestAnInstantWithMoreRacesThanAPageIsReportedAndTheOtherRacesAreWritten(t *testing.T) {
+// An instant with more races than a page is reported, and the other races are written. A day that
+// fails leaves no file and ends the job.
+func TestADayThatIsIncompleteIsAnError(t *testing.T) {
 	races := []horseracing.Race{race(1, begin.Add(time.Hour)), race(2, begin.Add(2*time.Hour))}
 	for i := range 12 {
 		races = append(races, race(10+i, begin.Add(90*time.Minute)))
 	}
-	useFake(t, races...)
-	out := t.TempDir()
-	err := crawlDays(t, out, "2025-04-30", later)
-	if err == nil || !strings.Contains(err.Error(), "at 1 instants a whole page") {
-		t.Errorf("got %v", err)
+	fake, written, none := useFake(t, races...), t.TempDir(), t.TempDir()
+	incomplete := crawlDays(t, written, "2025-04-30", later)
+	expect(t, "races: a page of ten, and the two others", 12, len(read(t, written)["tier5-2025-04-29.jsonl"]))
+	fake.Inject(horseracingtest.Fault{Status: 400, Times: -1})
+	failed := crawlDays(t, none, "2025-04-30", later)
+	expect(t, "files", 0, len(read(t, none)))
+	for want, err := range map[string]error{"at 1 instants a whole page": incomplete, "status 400": failed} {
+		expect(t, want, true, err != nil && strings.Contains(err.Error(), want))
 	}
-	expect(t, "races: a page of ten, and the two others", 12, len(read(t, out)["tier5-2025-04-29.jsonl"]))
 }

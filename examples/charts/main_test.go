@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"image/png"
 	"os"
@@ -27,12 +28,9 @@ func TestThePicturesOfAFakeAreDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"fees.png", "starts.png", "times.png"} {
-		file, err := os.Open(filepath.Join(folder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		if _, err := png.Decode(file); err != nil {
+		picture, missing := os.ReadFile(filepath.Join(folder, name))
+		_, err := png.Decode(bytes.NewReader(picture))
+		if err := errors.Join(missing, err); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
