@@ -107,6 +107,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 			if test.status < 0 {
 				time.Sleep(2 * time.Second) // a slow machine may be late with the first one
 				send()
+				_ = cmd.Wait() // it ends without the response
 			}
 			close(goOn)
 			_ = cmd.Wait() // its status counts

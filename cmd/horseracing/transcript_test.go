@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,8 +32,12 @@ import (
 func transcript(t *testing.T, fake *horseracingtest.Server, name string, places map[string]string) {
 	t.Helper()
 	all := map[string]string{"URL": fake.URL, "DIR": t.TempDir(), "NOTHING": ""}
-	for name, value := range places {
-		all[name] = value
+	maps.Copy(all, places)
+	var back []string
+	for name, value := range all {
+		if value != "" {
+			back = append(back, value, "$"+name)
+		}
 	}
 	double.Transcript(t, filepath.Join("testdata", name+".txt"), func(command string) string {
 		words := strings.Fields(command)
@@ -41,12 +46,7 @@ func transcript(t *testing.T, fake *horseracingtest.Server, name string, places 
 		}
 		printed, err := perform(t, fake, all["DIR"], words)
 		double.Equal(t, command, nil, err)
-		for name, value := range all {
-			if value != "" {
-				printed = strings.ReplaceAll(printed, value, "$"+name)
-			}
-		}
-		return printed
+		return strings.NewReplacer(back...).Replace(printed)
 	})
 }
 
