@@ -126,7 +126,7 @@ func (d *day) client() *horseracing.Client {
 // Lookback later was listed before it had one. On some days no race starts within Lookback of another.
 func TestARandomDayLosesNoRace(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(double.Worlds(12, 250, 3)) {
+	for seed := range uint64(double.Worlds(12, 250, 2)) {
 		double.RunBubble(t, fmt.Sprint(seed), func(t *testing.T, fake *horseracingtest.Server) {
 			random := rand.New(rand.NewPCG(seed, 4))
 			d := &day{random: random, fake: fake, began: time.Now(), length: 14*time.Hour + time.Duration(random.IntN(16))*time.Hour, races: map[horseracing.RaceID]plan{}}
