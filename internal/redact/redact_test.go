@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -279,6 +280,20 @@ func TestVisibleDropsWhatDoesNotShow(t *testing.T) {
 	} {
 		equal(t, text, want, Visible(text))
 	}
+}
+
+func FuzzRedactionLeavesNoPartOfAKey(f *testing.F) {
+	f.Add(key, "message: ")
+	f.Add(`kлюч/"x123"`, `{"m":"`)
+	f.Fuzz(func(t *testing.T, key, before string) {
+		if len(key) < minInWord || Visible(key) != key || !utf8.ValidString(key) || strings.ContainsAny(before+Placeholder, key) {
+			t.Skip()
+		}
+		quoted := strconv.Quote(key)
+		for _, form := range []string{key, quoted[1 : len(quoted)-1], url.QueryEscape(key), url.PathEscape(key)} {
+			equal(t, form, before+Placeholder, New(key).Text(before+form))
+		}
+	})
 }
 
 // BenchmarkPageWithoutAKey looks for two keys in a page of 8 MiB.

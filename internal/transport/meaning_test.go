@@ -51,6 +51,20 @@ func TestARetryAfterIsReadInEachFormThatHasOneMeaning(t *testing.T) {
 	})
 }
 
+func FuzzAWaitIsNeverNegative(f *testing.F) {
+	f.Add("1, 1", "Fri, 31 Dec 9999 23:59:59 GMT")
+	f.Add("9223372036854775807", "2026-01-02T03:04:05+01:00")
+	f.Fuzz(func(t *testing.T, text, date string) {
+		header := http.Header{"Retry-After": {text}, "Date": {date}, "Ratelimit-Remaining": {date}, "Ratelimit-Reset": {text}}
+		equal(t, "is negative", false, RetryAfter(header) < 0)
+		for _, isRefusal := range []bool{false, true} {
+			if hold := hold(header, isRefusal); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
+				t.Errorf("%+v", hold)
+			}
+		}
+	})
+}
+
 // A quota is read in each form in which services announce one; what cannot be read is none.
 func TestAnAnnouncedQuotaIsReadInEachForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
