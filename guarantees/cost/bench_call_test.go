@@ -1,0 +1,158 @@
+package cost_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
+)
+
+// canned responds to every request with the same body, at once.
+type canned []byte
+
+func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+		_ = req.Body.Close()
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		ContentLength: int64(len(c)), Body: io.NopCloser(bytes.NewReader(c)), Request: req,
+	}, nil
+}
+
+func (c canned) sdk(tb testing.TB) *horseracing.Client {
+	return double.Connect(tb, double.Service, &http.Client{Transport: c})
+}
+
+// pageOfRaces is a page as the fake sends it: ten races, about 9 KB.
+func pageOfRaces(b testing.TB) canned {
+	fake := horseracingtest.NewServer()
+	defer fake.Close()
+	var page []json.RawMessage
+	if err := fake.Client().Do(context.Background(), http.MethodGet, "/api/v2/races/results", struct{}{}, &page); err != nil {
+		b.Fatal(err)
+	}
+	text, err := json.Marshal(page)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
+
+// plainRace is what a careful programmer writes by hand: a plain struct.
+type plainRace struct {
+	MainRaceID           int64     `json:"main_race_id"`
+	StartTime            int64     `json:"start_time"`
+	RegistrationDeadline int64     `json:"registration_deadline"`
+	Type                 string    `json:"type"`
+	Length               int       `json:"length"`
+	V2                   bool      `json:"v2"`
+	NoEquipment          bool      `json:"no_equipment"`
+	EntryFee             float64   `json:"entry_fee"`
+	Prizes               []float64 `json:"prizes"`
+	Tier                 string    `json:"tier"`
+	Info                 struct {
+		Name           string `json:"name"`
+		HippodromeType string `json:"hippodrome_type"`
+		HippodromeName string `json:"hippodrome_name"`
+		Turf           string `json:"turf"`
+	} `json:"info"`
+	Places       int `json:"places"`
+	MinLevel     int `json:"min_level"`
+	MaxLevel     int `json:"max_level"`
+	Participants []struct {
+		Number int64   `json:"number"`
+		Total  float64 `json:"total"`
+		Lane   int     `json:"lane"`
+	} `json:"participants"`
+	Status     string `json:"status"`
+	FinalOrder []int  `json:"final_order"`
+	Winners    []int  `json:"winners"`
+}
+
+// plainCall makes a GET request and decodes the response, without retries.
+func plainCall(ctx context.Context, client *http.Client, url, key string, into any, unmarshal func([]byte, any) error) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-Api-Key", key)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d: %s", resp.StatusCode, text)
+	}
+	return unmarshal(text, into)
+}
+
+// compare runs two things by turns, so that both meet the same noise, and
+// reports what the first costs as a share of the second.
+func compare(b *testing.B, name string, one, other func() error) {
+	b.Run(name, func(b *testing.B) {
+		var ratios []float64
+		time1 := func(f func() error) time.Duration {
+			started := time.Now()
+			for range 20 {
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			return time.Since(started)
+		}
+		for b.Loop() {
+			ratios = append(ratios, time1(one).Seconds()/time1(other).Seconds())
+		}
+		slices.Sort(ratios)
+		b.ReportMetric(ratios[len(ratios)/2], "time-ratio")
+		allocs := func(f func() error) float64 { return testing.AllocsPerRun(50, func() { _ = f() }) }
+		first, second := allocs(one), allocs(other)
+		b.ReportMetric(first, "allocs")
+		b.ReportMetric(second, "allocs-other")
+		b.ReportMetric(first/second, "allocs-ratio")
+		b.ReportMetric(0, "ns/op") // of forty calls: no use
+	})
+}
+
+// BenchmarkCall compares calls of the SDK with what a careful programmer
+// writes by hand, without retries.
+func BenchmarkCall(b *testing.B) {
+	ctx := context.Background()
+	page := pageOfRaces(b)
+	plain := func(c canned, unmarshal func([]byte, any) error) func() error {
+		client := &http.Client{Transport: c}
+		return func() error {
+			return plainCall(ctx, client, double.Service+"/api/v1/races/open", "key", new([]plainRace), unmarshal)
+		}
+	}
+	v2 := func(data []byte, into any) error { return jsonv2.Unmarshal(data, into) }
+
+	sdk := page.sdk(b)
+	onePage := func() error { _, err := sdk.Races.Open(ctx); return err }
+	compare(b, "page/by-hand-encoding-json", onePage, plain(page, json.Unmarshal))
+	compare(b, "page/by-hand-same-decoder", onePage, plain(page, v2))
+	empty := canned("[]")
+	idle := empty.sdk(b)
+	open := func() error { _, err := idle.Races.Open(ctx); return err }
+	compare(b, "empty/by-hand", open, plain(empty, json.Unmarshal))
+}
