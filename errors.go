@@ -218,8 +218,8 @@ func isSkip(err error) bool {
 // context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
 // context.DeadlineExceeded. If an attempt exceeded [WithAttemptTimeout], the error matches
 // context.DeadlineExceeded, too. If the context ended before or during a retry, errors.As also
-// finds the error of the attempt before: an [*APIError] if it had an error status. If the
-// outcome of that retry is unknown, only the text of the error names the earlier status.
+// finds the error of the attempt that preceded the retry, such as the [*APIError] of an error
+// status. If the outcome of the retry is unknown, only the text of the error names that status.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
@@ -263,7 +263,7 @@ func (e *stoppedAfter) Error() string {
 func (e *stoppedAfter) Unwrap() []error { return []error{e.reason, e.earlier} }
 
 // TieOverflowError reports that all entries of a page have the same start time, so
-// there may be more of them than the listing can return. All that it returned have been
+// there may be more of them than the listing can return. The entries of the page have been
 // yielded. The listing continues with entries that start earlier.
 type TieOverflowError struct {
 	StartTime Timestamp

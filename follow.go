@@ -136,10 +136,10 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 // id or a start time may be yielded again, because such an entry cannot be recognized
 // reliably.
 //
-// A race that has participants and no FinalOrder is listed before its result is known. It is
-// held back until it has a FinalOrder, or until a race is listed that starts more than
-// Lookback later. In the second case it is yielded without a FinalOrder. If no race ever has a
-// FinalOrder, each race is yielded late, by Lookback.
+// If a race is listed with participants but without a FinalOrder, its result is not known yet.
+// The race is held back until it has a FinalOrder, or until another race is listed that starts
+// more than Lookback later. In the second case it is yielded without a FinalOrder. If the
+// service never sends a FinalOrder, each race is therefore yielded about one Lookback late.
 //
 // If more than 700 entries start within Lookback, an entry that finishes late may be missed
 // if it starts earlier than the newest 700 of them.

@@ -74,9 +74,9 @@ func WithHTTPClient(client *http.Client) Option {
 // [CallFromContext] returns the call of a request. wrap is called once, by [NewClient], and
 // every attempt of every call goes through the RoundTripper that it returns. That RoundTripper
 // must pass on the request's context, or one derived from it, and must send registrations only
-// through the RoundTripper given to wrap. The latter refuses to send the same attempt of a
-// registration twice. It sends each registration on a new connection, unless [WithHTTPClient]
-// has a Transport that is not an *http.Transport.
+// through the RoundTripper given to wrap. The one given to wrap refuses to send the same
+// attempt of a registration twice. It sends each registration on a new connection, unless
+// [WithHTTPClient] has a Transport that is not an *http.Transport.
 //
 // A wrapper that makes calls with the same Client can deadlock: if the service limits
 // requests in flight, its call may wait for the very request that the wrapper is
@@ -340,8 +340,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 //
 // If the turn of a call does not come within MaxWait, or a Retry-After shows that it will not,
 // the error is an [*APIError] that says why. Its RetryAfter is the rest of the wait, rounded
-// up to a second. A page honors a Retry-After of up to an hour. A page that failed in another
-// way, such as with status 502, is retried after at most MaxWait, even if a Retry-After is
+// up to a second. After a refusal a page honors a Retry-After of up to an hour. After another
+// failure, such as a status 502, it is retried after at most MaxWait, even if a Retry-After is
 // longer.
 //
 // A budget shared by all calls of a client keeps retries from multiplying the load of an

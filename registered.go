@@ -53,8 +53,8 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 // key is refused. Wait for a minute at least between two calls, since the local clock may be
 // ahead of the service's.
 //
-// The race counts as read at the response's Date minus its Age, or without a Date at the time
-// of the local clock.
+// The time at which the race was read is the Date of the response minus its Age. If the
+// response has no Date, it is the time of the local clock.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race

@@ -56,8 +56,9 @@ type RaceChange struct {
 // are reported as closed.
 //
 // A race that can no longer be read keeps its last state. Its error is yielded once, after
-// the snapshot, or passed to the handler of [WithSkipHandler]. While any entry, except null,
-// has no readable id, no race is reported as closed.
+// the snapshot, or passed to the handler of [WithSkipHandler]. While the list has an entry
+// without a readable id, no race is reported as closed; an entry that is null does not have
+// this effect.
 //
 // Two races are the same if both their id and their start time are equal, so a race whose start
 // time changes is reported as closed and opened. A change in the order of the participants is

@@ -107,9 +107,9 @@ func (s *Server) AddTournaments(tournaments ...horseracing.Tournament) {
 }
 
 // AddHorses adds horses of a user to the service, or replaces those with the same
-// Number. User -1 is an owner without a key. Number is required; horses with a Number
-// above 4096 are not in the fake's own races. Other empty fields are generated, except
-// Generation and BreedingCooldown. It panics if the user does not exist, or if a horse
+// Number. User -1 is an owner without a key. Number is required. Every other field that is
+// empty is generated, except Generation and BreedingCooldown. Horses with a Number above
+// 4096 are not in the fake's own races. It panics if the user does not exist, or if a horse
 // has no Number.
 func (s *Server) AddHorses(user int, horses ...horseracing.Horse) {
 	if user != -1 {

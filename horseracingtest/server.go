@@ -181,8 +181,9 @@ func (s *settings) check() error {
 // panics if it cannot. Call Close when done.
 //
 // The time of the fake is 2025-06-01 12:00 UTC until [Server.Advance] is called. Therefore
-// pass [Server.Now] instead of time.Now to [horseracing.Race.CheckEntry], or start the fake
-// with WithClock(time.Now).
+// pass [Server.Now] instead of time.Now to [horseracing.Race.CheckEntry], and compute the Since
+// of a query from it: a Since of last week by time.Now is after all of the fake's races. Or
+// start the fake with WithClock(time.Now).
 func NewServer(opts ...Option) *Server {
 	s, err := Start(opts...)
 	must(err)

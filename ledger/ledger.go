@@ -103,8 +103,8 @@ type Ledger struct {
 
 // Open opens the ledger at path, or creates an empty one that only the user can read. A
 // relative path still means the same file if the program changes its folder. Registrations are
-// sent with client. A lock file, path.lock, is created beside it and not removed. If path is a
-// link, another lock file is created beside its target.
+// sent with client. Open creates a lock file, path.lock, beside the ledger, and does not
+// remove it. If path is a link, Open creates another lock file beside the link's target.
 //
 // The error matches ErrInvalidArgument if the ledger has sent registrations to another base
 // URL. The lock file records the length of the ledger. If the ledger is missing although its
@@ -219,8 +219,8 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // If ctx ends while an attempt is being made, Register still waits for the response, though no
 // longer than an attempt may take, and records the outcome that it shows. Without a response
 // the outcome is unknown, and errors.Is also finds the error of ctx. No other attempt follows.
-// Reading the race after a refusal, which takes at most 30 seconds, and writing the outcome do
-// not end with ctx either. So Register may return later than ctx ends.
+// After ctx has ended, Register still reads the race if the registration was refused, which
+// takes at most 30 seconds, and still writes the outcome. So it may return later than ctx ends.
 //
 // If the outcome cannot be written to the file, the error says so. The returned entry has the
 // outcome, but the entry in the file stays Sending. After a failed write, Register sends

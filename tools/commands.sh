@@ -19,7 +19,6 @@ cd "$work/horseracing"
 mkdir "$work/program" # the reader's module: the first program of the README
 block go README.md >"$work/program/main.go"
 block go docs/testing.md >"$work/program/main_test.go"
-(cd "$work/program" && go mod init example.test/program 2>/dev/null)
 export GOBIN="$work/bin" PATH="$work/bin:$PATH" TMPDIR="$work" CURL_HOME="$work"
 echo fail >"$work/.curlrc" # a status of 400 or more is the failure of a command
 go -C cmd install ./...
