@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -198,5 +199,104 @@ func TestCloseEndsRequests(t *testing.T) {
 				double.Equal(t, "a request got a response", false, <-done == nil)
 			}
 		})
+	}
+}
+
+func TestEveryMistakeIsRefusedWithAMessageThatNamesIt(t *testing.T) {
+	s := start(t)
+	const breedingPath = "/api/v1/horses/breeding/open"
+	for _, test := range []struct {
+		name, method, path, body string
+		header, value            string // a header that has this value instead, or is missing
+		status                   int
+		words                    string
+	}{
+		{"unknown path", "GET", "/api/v1/race/open", "", "", "", 404, "no operation at the path /api/v1/race/open"},
+		{"POST to a listing", "POST", openPath, "", "", "", 405, "takes GET, not POST"},
+		{"no API key", "GET", openPath, "", "x-api-key", "", 401, "x-api-key is missing"},
+		{"unknown API key", "GET", openPath, "", "x-api-key", "secret-x", 401, "no API key of this service"},
+		{"another content type", "GET", openPath, "", "content-type", "text/plain", 415, "content-type must be application/json"},
+		{"body where none is documented", "GET", breedingPath, "{}", "", "", 400, "takes no request body, but 2 bytes came"},
+		{"huge body", "GET", resultsPath, strings.Repeat(" ", 65<<10), "", "", 413, "larger than"},
+		{"unknown member", "GET", resultsPath, `{"start_time":1}`, "", "", 400, `unknown object member name "start_time"`},
+		{"string for a number", "GET", resultsPath, `{"tier":"5"}`, "", "", 400, `JSON string into Go int64 within "/tier"`},
+		{"unknown tier", "GET", resultsPath, `{"tier":6}`, "", "", 400, "no tier 6; this fake has 1 to 5"},
+		{"race id that is a word", "GET", "/api/v1/races/first", "", "", "", 400, `raceId in the path must be an integer, got "first"`},
+		{"registration without a race", "POST", registerPath, `{"horse_number":1,"user_key":"x"}`, "", "", 400, "needs horse_number, user_key and main_race_id"},
+	} {
+		r := newRequest(t, s, test.method, test.path, test.body)
+		if test.header != "" {
+			r.Header.Set(test.header, test.value)
+		}
+		response, body := do(t, s, r)
+		double.Equal(t, test.name, test.status, response.StatusCode)
+		double.Equal(t, test.name+": "+body+" contains "+test.words, true, strings.Contains(strings.ReplaceAll(body, `\"`, `"`), test.words))
+		double.Equal(t, test.name+": "+body+" repeats a key", false, strings.Contains(body, "secret"))
+	}
+}
+
+func TestHandlersMatchByMethodAndSegments(t *testing.T) {
+	s := start(t)
+	for _, pattern := range []string{"GET /api/v1/horses/{n}", "/api/v9/{a}/x/{b}", "GET /api/v1/horses/5"} { // the newest wins
+		s.Handle(pattern, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+			return horseracingtest.Response{Body: pattern}, true
+		})
+	}
+	s.Handle("POST "+registerPath, func(r horseracingtest.Request) (horseracingtest.Response, bool) {
+		s.Advance(time.Hour) // a handler can use the server
+		return horseracingtest.Response{Body: string(r.Body)}, true
+	})
+	for _, test := range []struct{ method, path, body, want string }{
+		{"GET", "/api/v1/horses/5", "", "GET /api/v1/horses/5"},
+		{"GET", "/api/v1/horses/6", "", "GET /api/v1/horses/{n}"},
+		{"PUT", "/api/v9/1/x/2", "{}", "/api/v9/{a}/x/{b}"},
+		{"POST", registerPath, "anything", "anything"},
+		{"GET", "/api/v9/1/x", "", "unknown_path"},
+		{"POST", "/api/v1/horses/6", "", "wrong_method"},
+	} {
+		if _, body := do(t, s, newRequest(t, s, test.method, test.path, test.body)); body != test.want && !strings.Contains(body, `"code":"`+test.want+`"`) {
+			t.Errorf("%s %s: %s, want %s", test.method, test.path, body, test.want)
+		}
+	}
+	r := newRequest(t, s, "GET", "/api/v1/horses/6", "")
+	r.Header.Set("x-api-key", "wrong")
+	response, _ := do(t, s, r)
+	double.Equal(t, "status without a valid key", http.StatusUnauthorized, response.StatusCode)
+}
+
+func TestTheLogHoldsTheNewestRequestsAndCountsAll(t *testing.T) {
+	s := start(t, horseracingtest.WithRequestLog(2))
+	do(t, s, newRequest(t, s, "GET", openPath, ""))
+	do(t, s, newRequest(t, s, "GET", resultsPath, `{"tier":5}`))
+	do(t, s, newRequest(t, s, "GET", "/api/v1/horses/a%2Fb?x=1", ""))
+	got := s.Requests()
+	for i := range got {
+		got[i].Header = http.Header{"X-Api-Key": got[i].Header["X-Api-Key"]} // and others
+	}
+	key := http.Header{"X-Api-Key": {s.APIKey}}
+	want := []horseracingtest.Request{
+		{Time: s.Now(), Method: "GET", Path: resultsPath, Header: key, Body: []byte(`{"tier":5}`), Status: 200},
+		{Time: s.Now(), Method: "GET", Path: "/api/v1/horses/a%2Fb?x=1", Header: key, Status: 400},
+	}
+	double.Equal(t, "the log", want, got)
+	double.Equal(t, "the count", 3, s.RequestCount())
+	s.ResetLog()
+	double.Equal(t, "what ResetLog leaves", 0, len(s.Requests())+s.RequestCount()+s.MaxInFlight())
+}
+
+func TestEveryRequestIsLoggedWithoutItsKey(t *testing.T) {
+	var text strings.Builder
+	s := start(t, horseracingtest.WithLogger(slog.New(slog.NewTextHandler(&text, nil))))
+	s.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true}, horseracingtest.Fault{Skip: 1, Status: 503})
+	for _, method := range []string{"GET", "GET", "POST"} {
+		_, _, _ = send(s, newRequest(t, s, method, openPath+"?user_key="+string(s.UserKey(0)), ""))
+	}
+	s.Close()
+	logged := text.String()
+	for _, want := range []string{"msg=request method=GET path=/api/v1/races/open status=400 took=", "status=503", "method=POST path=/api/v1/races/open status=0"} {
+		double.Equal(t, want+" is in\n"+logged, true, strings.Contains(logged, want))
+	}
+	for _, key := range []string{s.APIKey, string(s.UserKey(0))} {
+		double.Equal(t, key+" is in\n"+logged, false, strings.Contains(logged, key))
 	}
 }

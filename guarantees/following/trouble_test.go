@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -311,4 +317,252 @@ func TestAPollThatFindsNothingFails(t *testing.T) {
 		}
 		double.Equal(t, "races", once(1, 5), f.times)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+}
+
+// entry is a race as a follower or a walk distinguishes it from others.
+type entry struct {
+	ID    horseracing.RaceID
+	Start int64
+}
+
+// collected counts what a loop yields that continues after each error.
+func collected(t *testing.T, loop iter.Seq2[*horseracing.Race, error]) map[entry]int {
+	t.Helper()
+	got := map[entry]int{}
+	for range 20 {
+		var last error
+		for race, err := range loop {
+			if last = err; err == nil {
+				got[entry{race.MainRaceID, race.StartTime.UnixMilli()}]++
+			}
+		}
+		if last == nil {
+			return got
+		}
+	}
+	t.Error("it does not end")
+	return got
+}
+
+// loops are all ways to read the finished races of a tier.
+func loops(ctx context.Context, c *horseracing.Client, tier horseracing.TierID, concurrency int) map[string]iter.Seq2[*horseracing.Race, error] {
+	return map[string]iter.Seq2[*horseracing.Race, error]{
+		"a pager":           c.Races.Results(horseracing.ResultsQuery{Tier: tier, Concurrency: concurrency}).All(ctx),
+		"a pager by offset": c.Races.ResultsV1(horseracing.OffsetQuery{Tier: tier}).All(ctx),
+		"a follower":        c.Races.Follow(horseracing.FollowQuery{Tier: tier, Since: time.UnixMilli(1), Concurrency: concurrency}).CatchUp(ctx),
+	}
+}
+
+// Whichever readings and faults come together, a walk and a follower yield each race
+// once; an error does not end it.
+func TestReadingsAndFaultsLoseNothing(t *testing.T) {
+	const races = 120
+	check := func(drawn *rapid.T) {
+		readings := horseracingtest.Readings{
+			Heats: rapid.Bool().Draw(drawn, "heats"), Inclusive: rapid.Bool().Draw(drawn, "inclusive"),
+			TierName:  rapid.SampledFrom([]string{"", "Omega", "5"}).Draw(drawn, "tier"),
+			EmptyList: rapid.SampledFrom([]string{"", "null", "204"}).Draw(drawn, "empty list"),
+		}
+		faults := make([]horseracingtest.Fault, rapid.IntRange(0, 3).Draw(drawn, "faults"))
+		for i := range faults {
+			faults[i] = horseracingtest.Fault{Path: double.ResultsPath, Skip: rapid.IntRange(2, 20).Draw(drawn, "skip"), Times: rapid.IntRange(1, 5).Draw(drawn, "times")}
+			switch rapid.IntRange(min(i, 1), 3).Draw(drawn, "fault") {
+			case 0: // once: docs/unknowns.md says what a list costs that is empty again when it is checked
+				faults[i].Status, faults[i].Body, faults[i].Times = http.StatusOK, "[]", 1
+			case 1:
+				faults[i].Status, faults[i].Body = http.StatusOK, "<html>maintenance</html>"
+			case 2:
+				faults[i].Status = http.StatusServiceUnavailable
+			case 3:
+				faults[i].Status, faults[i].Header = http.StatusTooManyRequests, http.Header{"Retry-After": {"1"}}
+			}
+		}
+		concurrency := rapid.IntRange(1, 5).Draw(drawn, "concurrency")
+		tier := rapid.SampledFrom([]horseracing.TierID{3, 5}).Draw(drawn, "tier of the query")
+		if readings.TierName == "Omega" {
+			tier = horseracing.TierOmega // another tier with that name is ErrBodyIgnored
+		}
+		problem := ""
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			client := fake.Client()
+			want := collected(t, loops(t.Context(), client, tier, 1)["a pager"])
+			for name, loop := range loops(t.Context(), client, tier, concurrency) {
+				fake.ClearFaults()
+				fake.Inject(faults...)
+				if diff := cmp.Diff(want, collected(t, loop)); diff != "" {
+					problem = fmt.Sprintf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+			if tier == horseracing.TierOmega && len(want) != races || len(want) < races/15 {
+				problem = fmt.Sprintf("%d races of %d", len(want), races)
+			}
+		}, horseracingtest.WithHistory(races), horseracingtest.WithTies(3), horseracingtest.WithSchedule(0), horseracingtest.WithReadings(readings))
+		if problem != "" {
+			drawn.Fatal(problem)
+		}
+	}
+	for range double.Worlds(1, 6, 1) { // a hundred each
+		rapid.Check(t, check)
+	}
+}
+
+// day is a random day of races. Some are listed late, before their result or without ever having
+// one, in ties, or without an id or a start that can be read.
+type day struct {
+	random *rand.Rand
+	fake   *horseracingtest.Server
+	began  time.Time
+	length time.Duration
+	races  map[horseracing.RaceID]plan
+}
+
+// plan is when a race starts, is listed, and has its result, if ever.
+type plan struct{ start, listed, result time.Time }
+
+var (
+	lacksID    = regexp.MustCompile(`"main_race_id":\d*13,`)
+	lacksStart = regexp.MustCompile(`("main_race_id":\d*77,"start_time":)\d+`)
+)
+
+func isDamaged(id horseracing.RaceID) bool { return id%100 == 13 || id%100 == 77 }
+
+// minutes returns up to n minutes.
+func (d *day) minutes(n int) time.Duration {
+	return time.Duration(d.random.IntN(60*n)+1) * time.Second
+}
+
+// add lists a race, which starts at an instant, once it is due.
+func (d *day) add(start time.Time) {
+	p := plan{start, start.Add(d.minutes(2)), start}
+	switch d.random.IntN(12) {
+	case 0: // late
+		p.listed = start.Add(d.minutes(50))
+	case 1, 2: // before its result
+		p.result = p.listed.Add(d.minutes(40))
+	case 3: // before its result, which comes too late
+		p.result = p.listed.Add(time.Hour + d.minutes(90))
+	}
+	race := double.Finished(horseracing.RaceID(len(d.races)+1), time.Until(start))[0]
+	d.races[race.MainRaceID] = p
+	early := race
+	early.FinalOrder, early.Winners = nil, nil
+	time.AfterFunc(time.Until(p.listed), func() {
+		if p.result.After(p.listed) {
+			d.fake.AddRaces(early)
+			time.AfterFunc(time.Until(p.result), func() { d.fake.AddRaces(race) })
+		} else {
+			d.fake.AddRaces(race)
+		}
+	})
+}
+
+// isPassed reports whether a race is listed that starts more than Lookback later.
+func (d *day) isPassed(start time.Time) bool {
+	for _, p := range d.races {
+		if p.start.Sub(start) > time.Hour && !p.listed.After(time.Now()) {
+			return true
+		}
+	}
+	return false
+}
+
+// fail makes the service fail: a quarter of the requests all day, or now and then, for hours, all of
+// them or most, or every list is empty.
+func (d *day) fail() {
+	if d.random.IntN(4) == 0 {
+		d.fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Probability: 0.25, Times: -1})
+		return
+	}
+	for range d.random.IntN(5) {
+		fault := []horseracingtest.Fault{
+			{Status: http.StatusBadGateway, Body: "<html>down</html>", Probability: 1},
+			{Status: http.StatusBadGateway, Probability: 0.25 + 0.74*d.random.Float64()},
+			{Status: http.StatusOK, Body: "[]", Probability: 1},
+			{CutBody: 100, Probability: 0.5},
+		}[d.random.IntN(4)]
+		fault.Path, fault.Times, fault.Skip = double.ResultsPath, -1, d.random.IntN(30)
+		lasts := time.Duration(d.random.Int64N(int64(d.length / 2)))
+		time.AfterFunc(time.Duration(d.random.Int64N(int64(d.length/2-3*time.Hour))), func() {
+			d.fake.Inject(fault)
+			time.AfterFunc(lasts, d.fake.ClearFaults)
+		})
+	}
+}
+
+// client returns a client that gets some pages from a replica that lags by up to four minutes.
+func (d *day) client() *horseracing.Client {
+	type page struct {
+		body []byte
+		at   time.Time
+	}
+	var mu sync.Mutex
+	pages, lagging, random := map[string]page{}, []float64{0, 0.3}[d.random.IntN(2)], rand.New(rand.NewPCG(d.random.Uint64(), 2))
+	opts := []horseracing.Option{rewritten(func(requested, body []byte) []byte {
+		mu.Lock()
+		defer mu.Unlock()
+		if old := pages[string(requested)]; time.Since(old.at) < 4*time.Minute && random.Float64() < lagging {
+			body = old.body
+		} else if len(body) > 100 {
+			pages[string(requested)] = page{body, time.Now()}
+		}
+		return lacksStart.ReplaceAll(lacksID.ReplaceAll(body, []byte(`"main_race_id":"?",`)), []byte(`$1"soon"`))
+	})}
+	if d.random.IntN(2) == 0 {
+		opts = append(opts, double.NoRetries())
+	}
+	return d.fake.Client(opts...)
+}
+
+// A follower reads a past and then a day, while the service fails, lags and lists wrongly, and its
+// process is killed again and again. Each race comes once, with its result, unless a race that starts
+// Lookback later was listed before it had one. On some days no race starts within Lookback of another.
+func TestARandomDayLosesNoRace(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(double.Worlds(12, 250, 2)) {
+		double.RunBubble(t, fmt.Sprint(seed), func(t *testing.T, fake *horseracingtest.Server) {
+			random := rand.New(rand.NewPCG(seed, 4))
+			d := &day{random: random, fake: fake, began: time.Now(), length: 14*time.Hour + time.Duration(random.IntN(16))*time.Hour, races: map[horseracing.RaceID]plan{}}
+			d.add(d.began.AddDate(0, -1, 0)) // a last page whose only entry has no start is an error
+			for range random.IntN(400) {
+				d.add(d.began.Add(-time.Duration(random.IntN(10))*30*time.Hour - d.minutes(1+random.IntN(1000))))
+			}
+			past := horseracing.RaceID(len(d.races))
+			time.Sleep(4 * time.Hour) // until all of them are there
+			query := horseracing.FollowQuery{
+				Since: []time.Time{{}, time.UnixMilli(1), time.Now()}[random.IntN(3)], Interval: d.minutes(5), Concurrency: 1 + random.IntN(3),
+			}
+			f, client := followed{isOnePoll: true}, d.client()
+			if query.Since.IsZero() {
+				f.run(t, client, query, time.Hour)
+			}
+			end := time.Now().Add(d.length)
+			for at, every := time.Now(), []int{3, 20, 180}[random.IntN(3)]; at.Before(end); {
+				if d.add(at); random.IntN(20) > 0 {
+					at = at.Add(d.minutes(every))
+				}
+			}
+			d.fail()
+			f.yielded = func(r *horseracing.Race) {
+				if !r.Finished() && !d.isPassed(r.StartTime.Time) {
+					t.Errorf("race %+v came at %v without its result", d.races[r.MainRaceID], time.Now())
+				}
+			}
+			for calm := end.Add(-5 * time.Hour); time.Now().Before(calm); {
+				f.isOnePoll = random.IntN(2) == 0
+				follower := f.process(t, min(time.Until(calm), d.minutes(180)), client, query, 1+random.IntN([]int{1, 10, 500}[random.IntN(3)]))
+				if f.isOnePoll && random.IntN(2) == 0 {
+					f.cursor = follower.Cursor()
+				}
+				time.Sleep(query.Interval)
+			}
+			f.isOnePoll = false
+			f.run(t, client, query, time.Until(end))
+			for id, p := range d.races {
+				n, isWanted := f.times[id], !isDamaged(id) && (id > past || !query.Since.IsZero() && !p.start.Before(query.Since))
+				if n > 1 || n == 1 && !isWanted || n == 0 && isWanted && p.start.Before(end.Add(-3*time.Hour)) {
+					t.Errorf("race %d of %d, %+v, came %d times until %v", id, len(d.races), p, n, end)
+				}
+			}
+		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}
 }
