@@ -39,9 +39,7 @@ func newRequest(t testing.TB, s *horseracingtest.Server, method, path, body stri
 func do(t testing.TB, s *horseracingtest.Server, r *http.Request) (*http.Response, string) {
 	t.Helper()
 	response, body, err := send(s, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	double.NoError(t, err)
 	return response, body
 }
 

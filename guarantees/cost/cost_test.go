@@ -43,14 +43,8 @@ func pageOfRaces(b testing.TB) canned {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
 	var page []json.RawMessage
-	if err := fake.Client().Do(context.Background(), http.MethodGet, "/api/v2/races/results", struct{}{}, &page); err != nil {
-		b.Fatal(err)
-	}
-	text, err := json.Marshal(page)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return text
+	double.NoError(b, fake.Client().Do(b.Context(), http.MethodGet, double.ResultsPath, struct{}{}, &page))
+	return double.Must(json.Marshal(page))
 }
 
 // plainRace is what a careful programmer writes by hand: a plain struct.
@@ -227,9 +221,7 @@ func TestCatchingUpCostsLittleMoreThanAPager(t *testing.T) {
 						oldest = race.StartTime.Time
 					}
 				}
-				if n != past.races {
-					t.Errorf("%d races of %d", n, past.races)
-				}
+				double.Equal(t, "races", past.races, n)
 				return first, fake.RequestCount(), time.Since(began)
 			}
 			races, since := fake.Client().Races, time.UnixMilli(1)

@@ -63,9 +63,7 @@ func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
 			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
 			started := time.Now()
 			for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(double.Within(t, 24*time.Hour)) {
-				if err != nil {
-					t.Errorf("got %v", err)
-				}
+				double.Error(t, "the first entry", nil, "", err)
 				break
 			}
 			double.Equal(t, "wait", want, time.Since(started))

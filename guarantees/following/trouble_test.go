@@ -78,10 +78,7 @@ func (f *followed) process(t *testing.T, within time.Duration, c *horseracing.Cl
 	if f.times == nil {
 		f.times = map[horseracing.RaceID]int{}
 	}
-	var err error
-	if q.Resume, err = horseracing.ParseCursor(f.cursor.String()); err != nil {
-		t.Fatal(err)
-	}
+	q.Resume = double.Must(horseracing.ParseCursor(f.cursor.String()))
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	follower := c.Races.Follow(q)

@@ -79,9 +79,8 @@ func TestNobodyQueuesBehindACrawl(t *testing.T) {
 		for name, call := range map[string]func(context.Context, *horseracing.Client) error{"Open": double.OpenRaces, "Register": double.Register} {
 			started := time.Now()
 			call(ctx, c) // what comes of it is no matter here
-			if took := time.Since(started); took > 1100*time.Millisecond {
-				t.Errorf("%s took %v behind a crawl", name, took)
-			}
+			took := time.Since(started)
+			double.Equal(t, fmt.Sprintf("%s took too long behind a crawl: %v", name, took), false, took > 1100*time.Millisecond)
 			time.Sleep(7 * time.Second)
 		}
 		cancel()
@@ -119,12 +118,9 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 	} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
 			client, started := fake.Client(), time.Now()
-			if err := double.OpenRaces(t.Context(), client); err != nil { // nothing is known before the first response
-				t.Fatal(err)
-			}
-			if got, err := client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), races); err != nil || len(got) != races {
-				t.Errorf("%d races, %v", len(got), err)
-			}
+			double.NoError(t, double.OpenRaces(t.Context(), client)) // nothing is known before the first response
+			got := double.Must(client.Races.Results(horseracing.ResultsQuery{Concurrency: 4}).Take(t.Context(), races))
+			double.Equal(t, "races", races, len(got))
 			refused := 0
 			for _, r := range fake.Requests() {
 				if r.Status != http.StatusOK && r.Status != 0 { // canceled with the loop
@@ -147,10 +143,7 @@ func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
 			limit.Path, limit.PerWindow, limit.Window = "/api/v2/", perHour, time.Hour
 			double.RunBubble(t, fmt.Sprintf("%+v", limit), func(t *testing.T, fake *horseracingtest.Server) {
 				client, started, n := fake.Client(), time.Now(), 0
-				for _, err := range client.Races.Results(horseracing.ResultsQuery{}).All(t.Context()) {
-					if err != nil {
-						t.Fatalf("after %v and %d races: %v", time.Since(started), n, err)
-					}
+				for range double.Each(t, client.Races.Results(horseracing.ResultsQuery{}).All(t.Context())) {
 					if n++; n%1000 == 0 {
 						double.Error(t, "a call meanwhile", nil, "", double.OpenRaces(t.Context(), client))
 					}
@@ -180,20 +173,6 @@ func crawl(t *testing.T, c *horseracing.Client, length time.Duration) {
 	synctest.Wait()
 }
 
-// counting counts the responses of each method with a status.
-func counting(n map[string]float64, status int, respond httpmock.Responder) httpmock.Responder {
-	var mu sync.Mutex
-	return func(req *http.Request) (*http.Response, error) {
-		resp, err := respond(req)
-		mu.Lock()
-		defer mu.Unlock()
-		if resp.StatusCode == status {
-			n[req.Method]++
-		}
-		return resp, err
-	}
-}
-
 // TestRegistrationsMeetNoMore503sThanReads behind a
 // gateway that accepts ten requests in ten seconds and says when the next ones begin. The
 // outcome of a registration that is refused so is unknown.
@@ -211,13 +190,15 @@ func TestRegistrationsMeetNoMore503sThanReads(t *testing.T) {
 				window, left = began, 10
 			}
 			if left == 0 {
+				refused[req.Method]++
 				wait := time.Until(window.Add(11 * time.Second)).Truncate(time.Second)
 				return double.Respond(http.StatusServiceUnavailable, "", fmt.Sprint("Retry-After: ", wait.Seconds()))(req)
 			}
 			left--
+			accepted[req.Method]++
 			return httpmock.NewStringResponder(http.StatusOK, "[]")(req)
 		}
-		c := double.Client(t, counting(accepted, 200, counting(refused, 503, respond)))
+		c := double.Client(t, respond)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		every := func(interval time.Duration, call func(context.Context, *horseracing.Client) error) {
@@ -272,9 +253,8 @@ func TestALongWaitIsLoggedEachMinute(t *testing.T) {
 			if t.Logf("%d lines, the longest gap %v", log.lines, log.gap); log.lines < 1400 || log.lines > 1441 || log.gap > 70*time.Second || log.over > 0 {
 				t.Errorf("that is not one a minute, or %d times it was over", log.over)
 			}
-			if _, err := c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1); err != nil || log.over != 1 {
-				t.Errorf("it was over %d times, %v", log.over, err)
-			}
+			double.Must(c.Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 1))
+			double.Equal(t, "times that it was over", 1, log.over)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -34,8 +35,8 @@ type process struct {
 	mu     sync.Mutex
 	fate   *rand.Rand
 	odds   int // of being killed at a step
-	dead   bool
-	synced int64     // size of the ledger when a registration was sent last
+	dead   atomic.Bool
+	synced int       // size of the ledger when a registration was sent last
 	number []byte    // what its lock file said then
 	moved  time.Time // when it last had a success or an error
 }
@@ -56,7 +57,7 @@ func (w *world) run(name string, pause time.Duration, program func(context.Conte
 			p.client = w.fake.Client(double.Wrap(p.send), horseracing.WithLogger(log), horseracing.WithHTTPClient(&http.Client{Transport: w.way}))
 			program(ctx, p)
 			cancel()
-			if p.dead && p.ledger != "" {
+			if p.dead.Load() && p.ledger != "" {
 				p.tear()
 			}
 			time.Sleep(min(pause/2+time.Duration(random.Int64N(int64(pause))), time.Until(w.end)))
@@ -68,18 +69,12 @@ func (w *world) run(name string, pause time.Duration, program func(context.Conte
 func (p *process) survives() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.dead && time.Now().Before(p.calm) && p.fate.IntN(p.odds) == 0 {
-		p.dead = true
+	if !p.dead.Load() && time.Now().Before(p.calm) && p.fate.IntN(p.odds) == 0 {
+		p.dead.Store(true)
 		p.kill()
 		p.kills.Add(1)
 	}
-	return !p.dead
-}
-
-func (p *process) isDead() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.dead
+	return !p.dead.Load()
 }
 
 // send sends a request, unless the process is killed before. It may be killed after the
@@ -95,7 +90,7 @@ func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Respons
 		return nil, errKilled
 	}
 	resp, err := next.RoundTrip(req)
-	if err == nil && req.URL.Path == resultsPath {
+	if err == nil && req.URL.Path == double.ResultsPath {
 		var page []byte
 		page, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -127,7 +122,7 @@ func (p *process) moves() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if wait := now.Sub(p.moved); wait > p.limit && !p.dead && now.Before(p.end) {
+	if wait := now.Sub(p.moved); wait > p.limit && !p.dead.Load() && now.Before(p.end) {
 		p.t.Errorf("at %v %s had waited %v for a success or an error", now, p.name, wait)
 	}
 	p.moved = now
@@ -162,31 +157,25 @@ func (p *process) rest(ctx context.Context, d time.Duration) {
 	p.moved = time.Now()
 }
 
-func fileSize(path string) int64 {
-	if info, err := os.Stat(path); err == nil {
-		return info.Size()
-	}
-	return 0
-}
-
 // sync notes what is on disk of the ledger, unless the process is dead.
 func (p *process) sync() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.dead {
+	if !p.dead.Load() {
 		p.number, _ = os.ReadFile(p.ledger + ".lock")
-		p.synced = fileSize(p.ledger)
+		data, _ := os.ReadFile(p.ledger)
+		p.synced = len(data)
 	}
 }
 
 // tear leaves of the ledger what a killed process may: what came before the last
 // registration was sent was on disk, what came after it perhaps, or zeros in its place.
 func (p *process) tear() {
-	now := fileSize(p.ledger)
-	synced := min(p.synced, now) // Open may have cut it
-	kept := synced + p.random.Int64N(now-synced+1)
-	zeros := p.random.Int64N(500) * p.random.Int64N(2)
-	err := errors.Join(os.Truncate(p.ledger, kept), os.Truncate(p.ledger, kept+zeros), os.WriteFile(p.ledger+".lock", p.number, 0o600))
+	data, err := os.ReadFile(p.ledger)
+	synced := min(p.synced, len(data)) // Open may have cut it
+	kept := synced + int(p.random.Int64N(int64(len(data)-synced+1)))
+	zeros := make([]byte, p.random.Int64N(500)*p.random.Int64N(2))
+	err = errors.Join(err, os.WriteFile(p.ledger, append(data[:kept], zeros...), 0o600), os.WriteFile(p.ledger+".lock", p.number, 0o600))
 	double.Error(p.t, "tearing the ledger", nil, "", err)
 }
 
@@ -370,7 +359,7 @@ func (w *world) register(user int) *bot {
 					ctx, stop := context.WithDeadline(ctx, asked)
 					defer stop()
 					_, err := l.Register(ctx, horseracing.Registration{Horse: horse, Race: race.MainRaceID, UserKey: w.fake.UserKey(b.user)}, race.EntryFee)
-					if errors.Is(err, horseracing.ErrOutcomeUnknown) && time.Now().Equal(asked) && !p.isDead() {
+					if errors.Is(err, horseracing.ErrOutcomeUnknown) && time.Now().Equal(asked) && !p.dead.Load() {
 						p.t.Errorf("%s did not wait for a response: %v", p.name, err)
 					}
 					p.fail(err)

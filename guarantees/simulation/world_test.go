@@ -31,7 +31,6 @@ import (
 )
 
 const (
-	resultsPath  = "/api/v2/races/results"
 	registerPath = "/api/v1/races/register"
 
 	day       = 24 * time.Hour
@@ -54,8 +53,7 @@ type world struct {
 	names uint64 // of the programs, how many
 	kills atomic.Int64
 
-	mu  sync.Mutex
-	bad int // races whose id leaves this remainder cannot be read, nor can the pages of some
+	bad atomic.Int64 // races whose id leaves this remainder cannot be read, nor can the pages of some
 }
 
 // newWorld starts a service with a past, of races that tie, and with ten races an hour
@@ -68,7 +66,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	readings := reading.Readings
 	t.Logf("the service reads its document so that %s; to run it again: go test ./guarantees/simulation -count=5 -seed=%d", reading.Name, seed)
 	end := time.Now().Add(time.Duration(double.Worlds(24, 24, 8)) * time.Hour)
-	w := &world{readings: readings, t: t, seed: seed, calm: end.Add(-calm), end: end, dir: memory(t), bad: -1}
+	w := &world{readings: readings, t: t, seed: seed, calm: end.Add(-calm), end: end, dir: memory(t)}
+	w.bad.Store(-1)
 	skew := time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
 	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithReadings(readings), horseracingtest.WithSeed(seed),
 		horseracingtest.WithClock(func() time.Time { return time.Now().Add(skew) }),
@@ -91,7 +90,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		{PerSecond: 0.5 + 5*random.Float64(), Burst: 1 + random.IntN(20)},
 		{PerWindow: 20 + random.IntN(100), Window: time.Minute, Sliding: random.IntN(2) == 0},
 		{InFlight: 1 + random.IntN(4)},
-		{Path: resultsPath, PerWindow: 20 + random.IntN(40), Window: time.Minute},
+		{Path: double.ResultsPath, PerWindow: 20 + random.IntN(40), Window: time.Minute},
 	}
 	for i := range limits {
 		limits[i].RetryAfter = []string{"", "seconds", "date"}[random.IntN(3)]
@@ -127,7 +126,7 @@ func (w *world) trouble() {
 	random := rand.New(rand.NewPCG(w.seed, 1))
 	for {
 		w.fake.ClearFaults()
-		w.spoil(-1)
+		w.bad.Store(-1)
 		good := time.Duration(random.Int64N(int64(40 * time.Minute)))
 		if !time.Now().Add(good).Before(w.calm) {
 			return
@@ -148,64 +147,54 @@ func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
 	share := []float64{0.05, 0.3, 0.9, 0.98}[random.IntN(4)]
 	failure := []int{500, 502, 503, 504}[random.IntN(4)]
 	echo := fmt.Sprintf(`{"error":{"message":"%s is not welcome"}}`, w.fake.APIKey)
-	var faults []horseracingtest.Fault
 	switch random.IntN(12) {
 	case 0: // an outage
-		faults = []horseracingtest.Fault{{Status: failure, Times: -1}}
+		return []horseracingtest.Fault{{Status: failure, Times: -1}}
 	case 1: // and one in which a few requests pass
-		faults = []horseracingtest.Fault{{Status: failure, Body: "<html>down</html>", Probability: share}}
+		return []horseracingtest.Fault{{Status: failure, Body: "<html>down</html>", Probability: share}}
 	case 2:
-		faults = []horseracingtest.Fault{{ResetBefore: true, Probability: share}}
+		return []horseracingtest.Fault{{ResetBefore: true, Probability: share}}
 	case 3:
-		faults = []horseracingtest.Fault{{ResetAfter: true, Probability: share}}
+		return []horseracingtest.Fault{{ResetAfter: true, Probability: share}}
 	case 4: // a registration that takes effect, now or later, without a response
-		faults = []horseracingtest.Fault{
+		return []horseracingtest.Fault{
 			{Path: registerPath, ResetAfter: true, Probability: 0.3},
 			{Path: registerPath, TakesEffectAfter: time.Duration(1 + random.Int64N(int64(time.Hour))), Probability: share},
 		}
 	case 5:
-		faults = []horseracingtest.Fault{{Delay: time.Duration(random.Int64N(int64(time.Minute))), Probability: share}}
+		return []horseracingtest.Fault{{Delay: time.Duration(random.Int64N(int64(time.Minute))), Probability: share}}
 	case 6: // a page of a gateway
-		faults = []horseracingtest.Fault{{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html"}}, Body: "<html>maintenance</html>", Probability: share}}
+		return []horseracingtest.Fault{{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html"}}, Body: "<html>maintenance</html>", Probability: share}}
 	case 7:
-		faults = []horseracingtest.Fault{{CutBody: 1 + random.IntN(900), Probability: share}}
+		return []horseracingtest.Fault{{CutBody: 1 + random.IntN(900), Probability: share}}
 	case 8: // a replica that lags
-		faults = []horseracingtest.Fault{{Path: pick(resultsPath, "/api/v1/races/open"), Status: http.StatusOK, Body: "[]", Skip: random.IntN(5)}}
+		return []horseracingtest.Fault{{Path: pick(double.ResultsPath, "/api/v1/races/open"), Status: http.StatusOK, Body: "[]", Skip: random.IntN(5)}}
 	case 9: // maintenance of a route
-		faults = []horseracingtest.Fault{{
-			Path: pick(resultsPath, "/api/v1/races/", registerPath), Status: []int{429, 503}[random.IntN(2)], Times: -1,
+		return []horseracingtest.Fault{{
+			Path: pick(double.ResultsPath, "/api/v1/races/", registerPath), Status: []int{429, 503}[random.IntN(2)], Times: -1,
 			Header: http.Header{"Retry-After": {fmt.Sprint(random.IntN(1800))}},
 		}}
 	case 10: // a Retry-After that is wrong, and an echo of the key; 400 may be that of "already registered"
-		faults = []horseracingtest.Fault{{
+		return []horseracingtest.Fault{{
 			Status: []int{418, 429, 500, 503}[random.IntN(4)], Body: echo, Probability: min(share, 0.3),
 			Header: http.Header{"Retry-After": {pick("0", "-5", "soon", "86400", "9223372037", "Fri, 31 Dec 1999 23:59:59 GMT")}},
 		}}
-	case 11: // races that cannot be read, and pages
-		w.spoil(random.IntN(64))
 	}
-	return faults
-}
-
-// spoil sets which races and pages cannot be read from now on.
-func (w *world) spoil(bad int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.bad = bad
+	w.bad.Store(random.Int64N(64)) // races that cannot be read, and pages
+	return nil
 }
 
 var raceID = regexp.MustCompile(`"main_race_id":(\d+),`)
 
 // spoiled returns a page of results as it is at the moment.
 func (w *world) spoiled(page []byte) []byte {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	bad := int(w.bad.Load())
 	for _, found := range raceID.FindAllSubmatchIndex(page, -1) {
 		switch id, _ := strconv.Atoi(string(page[found[2]:found[3]])); {
-		case w.bad < 0:
-		case id%64 == w.bad:
+		case bad < 0:
+		case id%64 == bad:
 			return page[:found[1]]
-		case id%32 == w.bad:
+		case id%32 == bad:
 			return slices.Concat(page[:found[1]], []byte(`"winners":7,`), page[found[1]:])
 		}
 	}
@@ -248,16 +237,12 @@ func simulate(t *testing.T, seed uint64) {
 	w.fake.SetRequestLimit()
 	time.Sleep(3 * time.Hour) // until each race that was open is finished
 	finished := w.finished()
-	if len(*crawls) == 0 {
-		t.Error("no crawl came to its end")
-	}
+	double.Equal(t, "a crawl came to its end", true, len(*crawls) > 0)
 	for _, s := range append(stores, *crawls...) {
 		w.check(s, finished)
 	}
 	for _, s := range stores {
-		if s.without > 0 {
-			t.Errorf("%s has %d races without a final order", s.name, s.without)
-		}
+		double.Equal(t, s.name+": races without a final order", 0, s.without)
 	}
 	for race := range finished {
 		if start := time.UnixMilli(race.start); !seen[race] && start.After(w.clock(w.calm.Add(2*time.Hour))) && start.Before(w.clock(w.end)) {
@@ -265,9 +250,7 @@ func simulate(t *testing.T, seed uint64) {
 		}
 	}
 	for race := range seen {
-		if _, ok := finished[race]; !ok {
-			t.Errorf("the watcher has seen race %v, which there never was", race)
-		}
+		double.Equal(t, fmt.Sprintf("race %v, which the watcher has seen, was there", race), true, finished[race] > 0)
 	}
 	for _, b := range bots {
 		w.audit(b)
@@ -295,9 +278,7 @@ func (w *world) check(s *store, all map[key]horseracing.TierID) {
 	own := cmp.Or(s.tier, horseracing.TierOmega)
 	noted := map[string]bool{}
 	for _, err := range s.holes {
-		if noted[err.Error()] {
-			w.t.Errorf("%s was notified twice: %v", s.name, err)
-		}
+		double.Equal(w.t, s.name+" was notified before: "+err.Error(), false, noted[err.Error()])
 		noted[err.Error()] = true
 	}
 	for entry, n := range s.times {
@@ -305,9 +286,7 @@ func (w *world) check(s *store, all map[key]horseracing.TierID) {
 		if !ok || time.UnixMilli(entry.start).Before(s.since.Truncate(time.Millisecond)) || tier != own {
 			w.t.Errorf("%s has %v, which there is not, in tier %v since %v", s.name, entry, own, s.since)
 		}
-		if n > 1 {
-			w.t.Errorf("%s has %v of %v %d times", s.name, entry, time.UnixMilli(entry.start), n)
-		}
+		double.Equal(w.t, fmt.Sprintf("%s: how often it has %v of %v", s.name, entry, time.UnixMilli(entry.start)), 1, n)
 	}
 	for entry, tier := range all {
 		start := time.UnixMilli(entry.start)
@@ -330,11 +309,10 @@ func (s *store) names(id string, start time.Time) bool {
 
 // audit settles a bot's ledger and compares it with what the service was paid.
 func (w *world) audit(b *bot) {
-	l, err := b.open(w.fake.Client())
-	double.NoError(w.t, err)
+	l := double.Must(b.open(w.fake.Client()))
 	defer l.Close()
 	showsNothing := w.readings.Participants == "until start" // whether a horse is in a race, once it is over
-	err = l.Settle(double.Within(w.t, time.Hour))
+	err := l.Settle(double.Within(w.t, time.Hour))
 	if !showsNothing || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		double.NoError(w.t, err)
 	}
@@ -352,9 +330,7 @@ func (w *world) audit(b *bot) {
 		for _, when := range []string{"all", e.Time.UTC().Format(time.DateOnly)} {
 			sums[when] = sums[when].Add(e.Fee)
 		}
-		if e.State != ledger.Entered && !showsNothing {
-			w.t.Errorf("%s: %v was not settled", b.path, e)
-		}
+		double.Equal(w.t, fmt.Sprintf("%s: %v was settled", b.path, e), true, e.State == ledger.Entered || showsNothing)
 	}
 	for when, sum := range sums {
 		if sum.Cmp(b.perDay) > 0 && when != "all" || sum.Cmp(b.total) > 0 {
@@ -372,9 +348,7 @@ func (w *world) audit(b *bot) {
 		}
 	}
 	for pair, e := range entries {
-		if !paid[pair] && e.State == ledger.Entered {
-			w.t.Errorf("%s has %v, which was not paid", b.path, e)
-		}
+		double.Equal(w.t, fmt.Sprintf("%s has %v, which was paid", b.path, e), true, paid[pair] || e.State != ledger.Entered)
 	}
 	tries := map[payment]int{} // that may have been paid
 	for _, r := range w.fake.Requests() {
@@ -385,13 +359,9 @@ func (w *world) audit(b *bot) {
 		if refused := r.Status >= 400 && r.Status < 500; !refused || tries[pair] > 0 {
 			tries[pair]++
 		}
-		if tries[pair] > 1 {
-			w.t.Errorf("horse %d in race %d was paid for, and sent again", pair.Horse, pair.Race)
-		}
+		double.Equal(w.t, fmt.Sprintf("horse %d in race %d was paid for, and sent again", pair.Horse, pair.Race), false, tries[pair] > 1)
 	}
-	data, err := os.ReadFile(b.path)
-	double.NoError(w.t, err)
-	w.hides(b.path, string(data))
+	w.hides(b.path, string(double.Must(os.ReadFile(b.path))))
 }
 
 // hides checks that a text shows no key.
