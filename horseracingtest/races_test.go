@@ -136,9 +136,8 @@ func TestTheHistoryHasRacesEveryDay(t *testing.T) {
 		races := double.Must(s.Client().Races.Results(horseracing.ResultsQuery{Tier: tier, Concurrency: 8}).Take(t.Context(), most))
 		double.Equal(t, "races", most, len(races))
 		for i, r := range races[1:] {
-			if gap := races[i].StartTime.Sub(r.StartTime.Time); gap > 24*time.Hour {
-				t.Errorf("tier %d: none for %v before %v", tier, gap, races[i].StartTime)
-			}
+			gap := races[i].StartTime.Sub(r.StartTime.Time)
+			double.FailIf(t, gap > 24*time.Hour, "tier %d: none for %v before %v", tier, gap, races[i].StartTime)
 		}
 	}
 }

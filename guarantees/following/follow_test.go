@@ -80,12 +80,9 @@ func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 		var f followed
 		f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}, 10*time.Minute)
 		tie, _ := errors.AsType[*horseracing.TieOverflowError](errors.Join(f.errors...))
-		if len(f.errors) != 1 || tie == nil || tie.Seen != 10 || len(f.times) != 12 || f.times[1] != 1 || f.times[2] != 1 {
-			t.Errorf("errors %q, races %v", f.errors, f.times)
-		}
-		if n := fake.RequestCount(); n < 20 {
-			t.Errorf("only %d requests: the tie was not met again", n)
-		}
+		double.FailIf(t, len(f.errors) != 1 || tie == nil || tie.Seen != 10 || len(f.times) != 12 || f.times[1] != 1 || f.times[2] != 1, "errors %q, races %v", f.errors, f.times)
+		n := fake.RequestCount()
+		double.FailIf(t, n < 20, "only %d requests: the tie was not met again", n)
 	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
@@ -160,9 +157,7 @@ func TestCatchUpYieldsTheErrorOfItsContext(t *testing.T) {
 					cancel()
 				}
 			}
-			if races != test.races || !strings.Contains(fmt.Sprint(errors.Join(errs...)), test.want) || len(errs) > 1 {
-				t.Errorf("%d races, errors %v", races, errs)
-			}
+			double.FailIf(t, races != test.races || !strings.Contains(fmt.Sprint(errors.Join(errs...)), test.want) || len(errs) > 1, "%d races, errors %v", races, errs)
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
@@ -254,9 +249,7 @@ func TestAnOutageAtTheBeginningOfAPollKeepsTheOrder(t *testing.T) {
 					ids = append(ids, race.MainRaceID)
 				}
 			}
-			if len(ids) != 63 || !slices.IsSorted(ids) {
-				t.Errorf("%d races, in the order %v", len(ids), ids)
-			}
+			double.FailIf(t, len(ids) != 63 || !slices.IsSorted(ids), "%d races, in the order %v", len(ids), ids)
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 	}
 }
@@ -352,9 +345,7 @@ func TestFollowHoldsAtMostEightThousandRaces(t *testing.T) {
 				}
 			}
 			t.Logf("%d at once: %d races, at most %d read ahead, a live heap of %.1f MiB", concurrency, n, ahead, float64(heap)/(1<<20))
-			if n != races || ahead < 2_000 || ahead > 8_000 || heap > 32<<20 {
-				t.Errorf("that is not %d races, 2,000 to 8,000 read ahead, and at most 32 MiB", races)
-			}
+			double.FailIf(t, n != races || ahead < 2_000 || ahead > 8_000 || heap > 32<<20, "that is not %d races, 2,000 to 8,000 read ahead, and at most 32 MiB", races)
 		})
 	}
 }

@@ -145,9 +145,8 @@ func TestAPageThatCannotBeReadHoldsUpWhatIsLater(t *testing.T) {
 			for range max(1, test.catchUps) {
 				f.run(t, client, query, 2*time.Hour)
 			}
-			if n := len(f.times); n < test.least || f.times[broken+1] > 0 || len(f.errors) < 5 || len(f.errors) != test.catchUps && f.isOnePoll {
-				t.Errorf("%d races, errors %q", n, f.errors)
-			}
+			n := len(f.times)
+			double.FailIf(t, n < test.least || f.times[broken+1] > 0 || len(f.errors) < 5 || len(f.errors) != test.catchUps && f.isOnePoll, "%d races, errors %q", n, f.errors)
 			repair()
 			f.run(t, client, query, time.Hour)
 			double.Equal(t, "races", once(1, horseracing.RaceID(test.races)), f.times)
@@ -221,9 +220,8 @@ func TestAFollowerAdvancesWhileAQuarterOfThePagesFail(t *testing.T) {
 				break
 			}
 		}
-		if took := time.Since(began); n < 2_000 || took > 5*time.Hour {
-			t.Errorf("%d races after %v", n, took)
-		}
+		took := time.Since(began)
+		double.FailIf(t, n < 2_000 || took > 5*time.Hour, "%d races after %v", n, took)
 	}, horseracingtest.WithHistory(2_000), horseracingtest.WithSchedule(0))
 }
 
@@ -285,9 +283,7 @@ func TestEmptyListsLoseNothing(t *testing.T) {
 					for _, often := range got {
 						n += often
 					}
-					if n != races || len(got) != races {
-						t.Errorf("%d lists are empty after %d: %d races came, %d different ones of %d", times, first, n, len(got), races)
-					}
+					double.FailIf(t, n != races || len(got) != races, "%d lists are empty after %d: %d races came, %d different ones of %d", times, first, n, len(got), races)
 				}
 			}
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
@@ -307,9 +303,8 @@ func TestAPollThatFindsNothingFails(t *testing.T) {
 			}
 			f.errors = nil
 			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}, time.Hour)
-			if n := len(f.errors); n < test.least || n > test.most {
-				t.Errorf("hour %d: errors %q", i, f.errors)
-			}
+			n := len(f.errors)
+			double.FailIf(t, n < test.least || n > test.most, "hour %d: errors %q", i, f.errors)
 			addRaces(fake, horseracing.RaceID(3+i), horseracing.RaceID(3+i), time.Minute)
 		}
 		double.Equal(t, "races", once(1, 5), f.times)
@@ -540,9 +535,7 @@ func TestARandomDayLosesNoRace(t *testing.T) {
 			}
 			d.fail()
 			f.yielded = func(r *horseracing.Race) {
-				if !r.Finished() && !d.isPassed(r.StartTime.Time) {
-					t.Errorf("race %+v came at %v without its result", d.races[r.MainRaceID], time.Now())
-				}
+				double.FailIf(t, !r.Finished() && !d.isPassed(r.StartTime.Time), "race %+v came at %v without its result", d.races[r.MainRaceID], time.Now())
 			}
 			for calm := end.Add(-5 * time.Hour); time.Now().Before(calm); {
 				f.isOnePoll = random.IntN(2) == 0

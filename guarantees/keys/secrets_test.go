@@ -159,7 +159,7 @@ func TestNoErrorShowsAKey(t *testing.T) {
 				if err == nil {
 					continue // a receipt, or races without a member that shows a key
 				}
-				double.Equal(t, name+" has a text of less than 2,048 bytes", true, len(err.Error()) < 2048)
+				double.FailIf(t, len(err.Error()) >= 2048, "%s: a text of %d bytes", name, len(err.Error()))
 				mustHide(t, name, err)
 				for _, text := range append(printed(response), string(response.Body), fmt.Sprint(response.Header), logged.String()) {
 					mustNotShowKeys(t, name+", its response or the log", text)
@@ -237,7 +237,7 @@ func TestAKeyInWhatTheCallerGivesIsRedacted(t *testing.T) {
 		"an id without a connection":    errorOf(double.Client(t, httpmock.NewErrorResponder(double.ErrReset), double.Briefly).Tournaments.Get(t.Context(), double.AppKey)),
 	} {
 		mustHide(t, name, err)
-		double.Equal(t, name+" is refused", true, err != nil)
+		double.FailIf(t, err == nil, "%s: no error", name)
 	}
 }
 
@@ -262,9 +262,7 @@ func TestHalfAKeyIsRedacted(t *testing.T) {
 		var response horseracing.Response
 		_, err := double.Client(t, test.respond, horseracing.WithMaxResponseBytes(test.limit)).Races.Open(t.Context(), horseracing.CaptureResponse(&response))
 		api, ok := errors.AsType[*horseracing.APIError](err)
-		if !ok || strings.Contains(string(api.Body)+api.Message+string(response.Body), "app-K") {
-			t.Errorf("%s: %v, %s", name, err, response.Body)
-		}
+		double.FailIf(t, !ok || strings.Contains(string(api.Body)+api.Message+string(response.Body), "app-K"), "%s: %v, %s", name, err, response.Body)
 	}
 }
 
@@ -414,9 +412,7 @@ func mustNotShowKeys(t *testing.T, where, text string) {
 	}, text)
 	for _, key := range []string{double.AppKey, double.UserKey} {
 		for _, form := range keyForms(key) {
-			if strings.Contains(text, form) {
-				t.Errorf("%s shows a key: %.300s", where, text)
-			}
+			double.FailIf(t, strings.Contains(text, form), "%s shows a key: %.300s", where, text)
 		}
 	}
 }

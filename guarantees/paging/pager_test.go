@@ -120,9 +120,7 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 		pages := float64(one) * 10 / float64(len(test.history.starts))
 		faster, more := slow.Seconds()/fast.Seconds(), float64(several)/float64(one)
 		t.Logf("%s: %d requests one at a time; at %d %d (%.2f), %.1f times as fast", test.name, one, test.concurrency, several, more, faster)
-		if faster < test.faster || more > test.more || pages > 1.25 {
-			t.Errorf("expected %.1f times as fast, with %.2f of the requests", test.faster, test.more)
-		}
+		double.FailIf(t, faster < test.faster || more > test.more || pages > 1.25, "expected %.1f times as fast, with %.2f of the requests", test.faster, test.more)
 	}
 }
 
@@ -147,7 +145,7 @@ func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
 			runtime.GC()
 			runtime.GC() // what finalizers held
 			held := slices.DeleteFunc(slices.Clone(yielded), func(p weak.Pointer[horseracing.Race]) bool { return p.Value() == nil })
-			double.Equal(t, fmt.Sprintf("%s: at most a hundred races that were yielded are held, of these %d", name, len(held)), true, len(held) <= 100)
+			double.FailIf(t, len(held) > 100, "%s: %d of %d races that were yielded are held", name, len(held), len(yielded))
 		}
 		if cursor := pager.Cursor().String(); len(yielded) != 3_000 || len(cursor) > 1500 { // by offset, of forty ids and starts
 			t.Errorf("%s: %d races, a cursor of %d bytes", name, len(yielded), len(cursor))
@@ -231,9 +229,8 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 			}
 		}
 		h.damaged = nil
-		if rest, err := p.Take(t.Context(), 100); err != nil || len(rest) < min(20, n-15) {
-			t.Errorf("of %d, once it can be read: %d races, %v", n, len(rest), err)
-		}
+		rest, err := p.Take(t.Context(), 100)
+		double.FailIf(t, err != nil || len(rest) < min(20, n-15), "of %d, once it can be read: %d races, %v", n, len(rest), err)
 	}
 }
 

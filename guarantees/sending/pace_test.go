@@ -53,9 +53,7 @@ func TestARegistrationWaitsOutA503(t *testing.T) {
 			respond := double.InTurn(double.Respond(503, "", "Retry-After: 10"), httpmock.NewStringResponder(200, "{}"))
 			c := double.Client(t, double.Noting(&sent, respond), double.NoRetries())
 			first, second := refused(t.Context(), c), double.Register(t.Context(), c)
-			if errors.Is(first, horseracing.ErrOutcomeUnknown) != (name == "of a registration") || second != nil {
-				t.Errorf("%v, then %v", first, second)
-			}
+			double.FailIf(t, errors.Is(first, horseracing.ErrOutcomeUnknown) != (name == "of a registration") || second != nil, "%v, then %v", first, second)
 			double.Equal(t, "waits", []time.Duration{10 * time.Second}, double.Waits(sent))
 		})
 	}
@@ -80,7 +78,7 @@ func TestNobodyQueuesBehindACrawl(t *testing.T) {
 			started := time.Now()
 			call(ctx, c) // what comes of it is no matter here
 			took := time.Since(started)
-			double.Equal(t, fmt.Sprintf("%s took too long behind a crawl: %v", name, took), false, took > 1100*time.Millisecond)
+			double.FailIf(t, took > 1100*time.Millisecond, "%s took %v behind a crawl", name, took)
 			time.Sleep(7 * time.Second)
 		}
 		cancel()
@@ -128,9 +126,8 @@ func TestAnAnnouncedLimitIsUsedAndNeverExceeded(t *testing.T) {
 				}
 			}
 			n := float64(fake.RequestCount())
-			if used := n / time.Since(started).Seconds() / 6; used < 0.9 || float64(refused) > 0.002*n {
-				t.Errorf("%.0f %% used, %d of %.0f requests refused", 100*used, refused, n)
-			}
+			used := n / time.Since(started).Seconds() / 6
+			double.FailIf(t, used < 0.9 || float64(refused) > 0.002*n, "%.0f %% used, %d of %.0f requests refused", 100*used, refused, n)
 		}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(races))
 	}
 }
@@ -148,9 +145,8 @@ func TestACrawlOutlastsALimitOfAnHour(t *testing.T) {
 						double.Error(t, "a call meanwhile", nil, "", double.OpenRaces(t.Context(), client))
 					}
 				}
-				if hours := n / 10 / perHour; n < 15*perHour || time.Since(started) > time.Duration(hours+2)*time.Hour {
-					t.Errorf("%d races after %v", n, time.Since(started))
-				}
+				hours := n / 10 / perHour
+				double.FailIf(t, n < 15*perHour || time.Since(started) > time.Duration(hours+2)*time.Hour, "%d races after %v", n, time.Since(started))
 			}, horseracingtest.WithLatency(20*time.Millisecond), horseracingtest.WithSchedule(0), horseracingtest.WithRequestLimit(limit), horseracingtest.WithHistory(15*perHour))
 		}
 	}
@@ -230,9 +226,7 @@ func TestARegistrationThatWouldWaitTooLongForA503(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		err := double.Register(t.Context(), c)
 		refusal, ok := errors.AsType[*horseracing.APIError](err)
-		if !ok || refusal.RetryAfter != 20*time.Second || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(sent) != 1 {
-			t.Errorf("%v, after %d requests", err, len(sent))
-		}
+		double.FailIf(t, !ok || refusal.RetryAfter != 20*time.Second || errors.Is(err, horseracing.ErrOutcomeUnknown) || len(sent) != 1, "%v, after %d requests", err, len(sent))
 	})
 }
 

@@ -122,9 +122,8 @@ func (p *process) moves() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if wait := now.Sub(p.moved); wait > p.limit && !p.dead.Load() && now.Before(p.end) {
-		p.t.Errorf("at %v %s had waited %v for a success or an error", now, p.name, wait)
-	}
+	wait := now.Sub(p.moved)
+	double.FailIf(p.t, wait > p.limit && !p.dead.Load() && now.Before(p.end), "at %v %s had waited %v for a success or an error", now, p.name, wait)
 	p.moved = now
 }
 
@@ -139,9 +138,7 @@ func (p *process) fail(err error) {
 	if err == nil {
 		return
 	}
-	if errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrBodyIgnored) || errors.Is(err, ledger.ErrInUse) {
-		p.t.Errorf("%s: %v", p.name, err)
-	}
+	double.FailIf(p.t, errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrBodyIgnored) || errors.Is(err, ledger.ErrInUse), "%s: %v", p.name, err)
 	p.hides(p.name, err.Error())
 	p.moves()
 }
@@ -359,9 +356,7 @@ func (w *world) register(user int) *bot {
 					ctx, stop := context.WithDeadline(ctx, asked)
 					defer stop()
 					_, err := l.Register(ctx, horseracing.Registration{Horse: horse, Race: race.MainRaceID, UserKey: w.fake.UserKey(b.user)}, race.EntryFee)
-					if errors.Is(err, horseracing.ErrOutcomeUnknown) && time.Now().Equal(asked) && !p.dead.Load() {
-						p.t.Errorf("%s did not wait for a response: %v", p.name, err)
-					}
+					double.FailIf(p.t, errors.Is(err, horseracing.ErrOutcomeUnknown) && time.Now().Equal(asked) && !p.dead.Load(), "%s did not wait for a response: %v", p.name, err)
 					p.fail(err)
 				})
 			}

@@ -237,7 +237,7 @@ func simulate(t *testing.T, seed uint64) {
 	w.fake.SetRequestLimit()
 	time.Sleep(3 * time.Hour) // until each race that was open is finished
 	finished := w.finished()
-	double.Equal(t, "a crawl came to its end", true, len(*crawls) > 0)
+	double.FailIf(t, len(*crawls) == 0, "no crawl came to its end")
 	for _, s := range append(stores, *crawls...) {
 		w.check(s, finished)
 	}
@@ -250,7 +250,7 @@ func simulate(t *testing.T, seed uint64) {
 		}
 	}
 	for race := range seen {
-		double.Equal(t, fmt.Sprintf("race %v, which the watcher has seen, was there", race), true, finished[race] > 0)
+		double.FailIf(t, finished[race] == 0, "the watcher has seen race %v, which there never was", race)
 	}
 	for _, b := range bots {
 		w.audit(b)
@@ -278,7 +278,7 @@ func (w *world) check(s *store, all map[key]horseracing.TierID) {
 	own := cmp.Or(s.tier, horseracing.TierOmega)
 	noted := map[string]bool{}
 	for _, err := range s.holes {
-		double.Equal(w.t, s.name+" was notified before: "+err.Error(), false, noted[err.Error()])
+		double.FailIf(w.t, noted[err.Error()], "%s was notified twice: %v", s.name, err)
 		noted[err.Error()] = true
 	}
 	for entry, n := range s.times {
@@ -286,14 +286,12 @@ func (w *world) check(s *store, all map[key]horseracing.TierID) {
 		if !ok || time.UnixMilli(entry.start).Before(s.since.Truncate(time.Millisecond)) || tier != own {
 			w.t.Errorf("%s has %v, which there is not, in tier %v since %v", s.name, entry, own, s.since)
 		}
-		double.Equal(w.t, fmt.Sprintf("%s: how often it has %v of %v", s.name, entry, time.UnixMilli(entry.start)), 1, n)
+		double.FailIf(w.t, n > 1, "%s has %v of %v %d times", s.name, entry, time.UnixMilli(entry.start), n)
 	}
 	for entry, tier := range all {
 		start := time.UnixMilli(entry.start)
 		required := tier == own && !start.Before(s.from) && start.Before(s.before)
-		if required && s.times[entry] == 0 && !s.names(entry.id, start) {
-			w.t.Errorf("%s lacks %v of %v, and no error names it: %v", s.name, entry, start, s.holes)
-		}
+		double.FailIf(w.t, required && s.times[entry] == 0 && !s.names(entry.id, start), "%s lacks %v of %v, and no error names it: %v", s.name, entry, start, s.holes)
 	}
 }
 
@@ -309,10 +307,11 @@ func (s *store) names(id string, start time.Time) bool {
 
 // audit settles a bot's ledger and compares it with what the service was paid.
 func (w *world) audit(b *bot) {
-	l := double.Must(b.open(w.fake.Client()))
+	l, err := b.open(w.fake.Client())
+	double.NoError(w.t, err)
 	defer l.Close()
 	showsNothing := w.readings.Participants == "until start" // whether a horse is in a race, once it is over
-	err := l.Settle(double.Within(w.t, time.Hour))
+	err = l.Settle(double.Within(w.t, time.Hour))
 	if !showsNothing || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
 		double.NoError(w.t, err)
 	}
@@ -330,12 +329,10 @@ func (w *world) audit(b *bot) {
 		for _, when := range []string{"all", e.Time.UTC().Format(time.DateOnly)} {
 			sums[when] = sums[when].Add(e.Fee)
 		}
-		double.Equal(w.t, fmt.Sprintf("%s: %v was settled", b.path, e), true, e.State == ledger.Entered || showsNothing)
+		double.FailIf(w.t, e.State != ledger.Entered && !showsNothing, "%s: %v was not settled", b.path, e)
 	}
 	for when, sum := range sums {
-		if sum.Cmp(b.perDay) > 0 && when != "all" || sum.Cmp(b.total) > 0 {
-			w.t.Errorf("%s: %s was paid: %s", b.path, sum, when)
-		}
+		double.FailIf(w.t, sum.Cmp(b.perDay) > 0 && when != "all" || sum.Cmp(b.total) > 0, "%s: %s was paid: %s", b.path, sum, when)
 	}
 	for _, r := range w.fake.Registrations() {
 		if r.User != b.user {
@@ -343,12 +340,11 @@ func (w *world) audit(b *bot) {
 		}
 		pair := payment{r.Horse, r.Race}
 		paid[pair] = true
-		if e, ok := entries[pair]; !ok || e.Fee.Cmp(r.Fee) < 0 || !w.readings.Heats && !e.Fee.Equal(r.Fee) {
-			w.t.Errorf("%s has %v for %v, of which %s was paid", b.path, e, pair, r.Fee)
-		}
+		e, ok := entries[pair]
+		double.FailIf(w.t, !ok || e.Fee.Cmp(r.Fee) < 0 || !w.readings.Heats && !e.Fee.Equal(r.Fee), "%s has %v for %v, of which %s was paid", b.path, e, pair, r.Fee)
 	}
 	for pair, e := range entries {
-		double.Equal(w.t, fmt.Sprintf("%s has %v, which was paid", b.path, e), true, paid[pair] || e.State != ledger.Entered)
+		double.FailIf(w.t, !paid[pair] && e.State == ledger.Entered, "%s has %v, which was not paid", b.path, e)
 	}
 	tries := map[payment]int{} // that may have been paid
 	for _, r := range w.fake.Requests() {
@@ -359,7 +355,7 @@ func (w *world) audit(b *bot) {
 		if refused := r.Status >= 400 && r.Status < 500; !refused || tries[pair] > 0 {
 			tries[pair]++
 		}
-		double.Equal(w.t, fmt.Sprintf("horse %d in race %d was paid for, and sent again", pair.Horse, pair.Race), false, tries[pair] > 1)
+		double.FailIf(w.t, tries[pair] > 1, "horse %d in race %d was paid for, and sent again", pair.Horse, pair.Race)
 	}
 	w.hides(b.path, string(double.Must(os.ReadFile(b.path))))
 }
@@ -367,8 +363,6 @@ func (w *world) audit(b *bot) {
 // hides checks that a text shows no key.
 func (w *world) hides(what, text string) {
 	for _, key := range []string{w.fake.APIKey, string(w.fake.UserKey(0)), string(w.fake.UserKey(1))} {
-		if strings.Contains(text, key) {
-			w.t.Errorf("%s shows a key: %s", what, text)
-		}
+		double.FailIf(w.t, strings.Contains(text, key), "%s shows a key: %s", what, text)
 	}
 }

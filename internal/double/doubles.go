@@ -78,6 +78,14 @@ func Equal(t Test, what string, want, got any, opts ...cmp.Option) {
 	}
 }
 
+// FailIf fails with a message if a condition holds.
+func FailIf(t Test, condition bool, format string, args ...any) {
+	t.Helper()
+	if condition {
+		t.Errorf(format, args...)
+	}
+}
+
 // Error fails unless an error is, by errors.Is, the one that is wanted and its text contains text.
 // If want is nil it fails if there is an error.
 func Error(t Test, what string, want error, text string, err error) {
