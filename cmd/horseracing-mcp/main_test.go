@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main() // and exits
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.Signal(1)) // under nohup the processes of tests would ignore a HUP
 	os.Exit(m.Run())
 }
 

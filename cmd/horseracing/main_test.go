@@ -10,7 +10,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +29,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.Signal(1)) // under nohup the processes of tests would ignore a HUP
 	os.Exit(m.Run())
 }
 
