@@ -31,15 +31,9 @@ func rewritten(change func(requested, body []byte) []byte) horseracing.Option {
 		requested, _ := io.ReadAll(req.Body)
 		req.Body = io.NopCloser(bytes.NewReader(requested))
 		resp, err := next.RoundTrip(req)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			return resp, err
+		if err == nil && resp.StatusCode == http.StatusOK {
+			err = double.Rewrite(resp, func(body []byte) []byte { return change(requested, body) })
 		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err == nil {
-			body = change(requested, body)
-		}
-		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		return resp, err
 	})
 }

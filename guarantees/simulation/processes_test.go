@@ -1,11 +1,9 @@
 package simulation_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -91,11 +89,7 @@ func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Respons
 	}
 	resp, err := next.RoundTrip(req)
 	if err == nil && req.URL.Path == double.ResultsPath {
-		var page []byte
-		page, err = io.ReadAll(resp.Body)
-		resp.Body.Close()
-		page = p.spoiled(page)
-		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(page)), int64(len(page))
+		err = double.Rewrite(resp, p.spoiled)
 	}
 	if !p.survives() {
 		if err == nil {

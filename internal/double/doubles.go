@@ -223,6 +223,17 @@ func Wrap(send func(next http.RoundTripper, req *http.Request) (*http.Response, 
 	})
 }
 
+// Rewrite replaces the body of a response, unless it cannot be read.
+func Rewrite(resp *http.Response, change func(body []byte) []byte) error {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil {
+		body = change(body)
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return err
+}
+
 type WaitFunc func(context.Context) error
 
 func (f WaitFunc) Wait(ctx context.Context) error { return f(ctx) }
