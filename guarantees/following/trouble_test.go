@@ -432,14 +432,22 @@ func (d *day) add(start time.Time) {
 	d.races[race.MainRaceID] = p
 	early := race
 	early.FinalOrder, early.Winners = nil, nil
-	time.AfterFunc(time.Until(p.listed), func() {
-		if p.result.After(p.listed) {
-			d.fake.AddRaces(early)
-			time.AfterFunc(time.Until(p.result), func() { d.fake.AddRaces(race) })
-		} else {
-			d.fake.AddRaces(race)
-		}
-	})
+	due := p.listed
+	if p.result.After(p.listed) {
+		at(p.listed, func() { d.fake.AddRaces(early) })
+		due = p.result
+	}
+	at(due, func() { d.fake.AddRaces(race) })
+}
+
+// at calls f at an instant, or at once if that has passed: a timer of a bubble that has expired when it
+// is made can crash Go 1.26 under the race detector.
+func at(instant time.Time, f func()) {
+	if wait := time.Until(instant); wait > 0 {
+		time.AfterFunc(wait, f)
+		return
+	}
+	f()
 }
 
 // isPassed reports whether a race is listed that starts more than Lookback later.
