@@ -336,17 +336,13 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 				t.Errorf("after the kill: %q", problem)
 			}
 			again, view := next.plan(1), get[ledgerView](next, "list_ledger", nil)
-			if again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call settle") || view.Entries[0].State != ledger.Unknown {
-				t.Errorf("after the kill: %+v, %+v", again, view)
-			}
+			double.FailIf(t, again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call settle") || view.Entries[0].State != ledger.Unknown, "after the kill: %+v, %+v", again, view)
 			out := get[settled](next, "settle", nil)
 			double.Equal(t, "settled, unknown, sent and paid", []int{test.paid, 1 - test.paid, 1, test.paid},
 				[]int{len(out.Settled), len(out.Unknown), posts(fake), len(fake.Registrations())})
 			next.Close()
 			log := double.Must(os.ReadFile(stderr.Name()))
-			if bytes.Contains(log, []byte(fake.APIKey)) || bytes.Contains(log, []byte(fake.UserKey(0))) {
-				t.Errorf("a key is in the log:\n%s", log)
-			}
+			double.FailIf(t, bytes.Contains(log, []byte(fake.APIKey)) || bytes.Contains(log, []byte(fake.UserKey(0))), "a key is in the log:\n%s", log)
 		})
 	}
 }

@@ -31,9 +31,7 @@ func TestOnlyAPlanOfThisRunPays(t *testing.T) {
 		"", "1-1-2500000000000000000", ours, next + "0", " " + next, strings.Replace(next, "1-1-", "1-2-", 1),
 	} {
 		problem := s.call("register", map[string]any{"plan": plan}, nil)
-		if !strings.HasPrefix(problem, "plan_again: nothing was sent: ") || !strings.Contains(problem, "plan_registration") {
-			t.Errorf("%q: %q", plan, problem)
-		}
+		double.FailIf(t, !strings.HasPrefix(problem, "plan_again: nothing was sent: ") || !strings.Contains(problem, "plan_registration"), "%q: %q", plan, problem)
 	}
 	double.Equal(t, "the state", ledger.Entered, s.register(next).State)
 	double.Equal(t, "sent and paid", []int{1, 1}, []int{posts(fake), len(fake.Registrations())})
@@ -79,9 +77,7 @@ func TestWhatIsNotAllowedOrHasChangedIsRefused(t *testing.T) {
 				addRace(t, fake, 5, test.change)
 			}
 			if before.Plan == "" {
-				if !strings.Contains(before.Against[0], test.want) {
-					t.Errorf("%+v, want %q", before, test.want)
-				}
+				double.FailIf(t, !strings.Contains(before.Against[0], test.want), "%+v, want %q", before, test.want)
 			} else if got := s.register(before.Plan); got.State != ledger.Refused || !strings.Contains(got.Note, test.want) || !strings.Contains(got.Note, "nothing was sent") || got.Entry != nil {
 				t.Errorf("%+v, want %q", got, test.want)
 			}
@@ -132,9 +128,7 @@ func TestOnlyAYesPays(t *testing.T) {
 				problem := s.call("register", map[string]any{"plan": plan}, &out)
 				synctest.Wait() // for a host that is no longer waited for
 				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens are left today and 97.5 in all"} {
-					if strings.Contains(words, want) != test.asks {
-						t.Errorf("%s, version %s: the question is %q", name, version, words)
-					}
+					double.FailIf(t, strings.Contains(words, want) != test.asks, "%s, version %s: the question is %q", name, version, words)
 				}
 				if took := time.Since(began); took > confirmTime+time.Second || strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") == test.pays {
 					t.Errorf("%s, version %s: after %v: %q", name, version, took, problem)

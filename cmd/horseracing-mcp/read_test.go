@@ -128,9 +128,7 @@ func TestTextsOfOthersAreShortVisibleAndMarked(t *testing.T) {
 		long := strings.Repeat("x", 4000)
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/" + test.path, Status: 200, Body: strings.ReplaceAll(test.body, "@", invisible+long)})
 		text := s.textOf(tool, test.args)
-		if strings.ContainsAny(text, invisible) || strings.Contains(text, long[:101]) || !strings.Contains(text, long[:100]+"…") || !strings.HasPrefix(text, `{"about":"Names and other texts`) {
-			t.Errorf("%s: %s", tool, text)
-		}
+		double.FailIf(t, strings.ContainsAny(text, invisible) || strings.Contains(text, long[:101]) || !strings.Contains(text, long[:100]+"…") || !strings.HasPrefix(text, `{"about":"Names and other texts`), "%s: %s", tool, text)
 	}
 }
 
@@ -140,19 +138,13 @@ func TestNoKeyAndNoInstructionLeavesItsField(t *testing.T) {
 	p := s.plan(1).Plan
 	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 400, Body: echo})
 	refused := s.register(p)
-	if refused.Entry == nil || refused.Entry.Paid != "no" || !strings.Contains(refused.Note, `recorded: "`) || strings.Contains(strings.Split(refused.Note, `"`)[0], instruction) {
-		t.Errorf("%+v", refused)
-	}
+	double.FailIf(t, refused.Entry == nil || refused.Entry.Paid != "no" || !strings.Contains(refused.Note, `recorded: "`) || strings.Contains(strings.Split(refused.Note, `"`)[0], instruction), "%+v", refused)
 	fake.Inject(horseracingtest.Fault{Path: "/", Status: 403, Body: echo})
 	problem := s.call("list_owned_horses", nil, nil)
-	if !strings.HasPrefix(problem, "unauthorized: ") || !strings.Contains(problem, `the service's words: "`+instruction) {
-		t.Error(problem)
-	}
+	double.FailIf(t, !strings.HasPrefix(problem, "unauthorized: ") || !strings.Contains(problem, `the service's words: "`+instruction), "%v", problem)
 	said, err := json.Marshal([]any{refused, problem, get[ledgerView](s, "list_ledger", nil)})
 	for _, key := range []string{fake.APIKey, string(fake.UserKey(0))} {
-		if err != nil || strings.Contains(string(said), key) {
-			t.Errorf("%v; a key is in\n%s", err, said)
-		}
+		double.FailIf(t, err != nil || strings.Contains(string(said), key), "%v; a key is in\n%s", err, said)
 	}
 }
 
@@ -192,9 +184,7 @@ func TestWithoutALedgerNothingCanPayAndHintsAndTheBundleAreTrue(t *testing.T) {
 		tool := all[name]
 		annotations, err := json.Marshal(tool.Annotations)
 		fmt.Fprintf(&hints, "%s %s\n", name, annotations)
-		if err != nil || tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || tool.InputSchema == nil {
-			t.Errorf("%s: %+v, %v", name, tool, err)
-		}
+		double.FailIf(t, err != nil || tool.Title == "" || tool.Description == "" || tool.OutputSchema == nil || tool.InputSchema == nil, "%s: %+v, %v", name, tool, err)
 	}
 	double.Golden(t, "testdata/hints.txt", hints.String())
 }

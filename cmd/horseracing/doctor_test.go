@@ -46,9 +46,7 @@ func TestAnInterruptedDoctorReportsWhatItFound(t *testing.T) {
 	for _, want := range []string{
 		`"interrupted":true`, `"topic":"bodies of GET requests","mark":"ok"`, `"topic":"ids","mark":"skipped","text":"not examined: interrupted"`, `"code":"interrupted"`,
 	} {
-		if !strings.Contains(printed.String(), want) {
-			t.Errorf("%s is not in %s", want, &printed)
-		}
+		double.FailIf(t, !strings.Contains(printed.String(), want), "%s is not in %s", want, &printed)
 	}
 }
 
@@ -62,25 +60,19 @@ func TestNoKeyIsInAnyOutputOfTheDoctor(t *testing.T) {
 	for _, form := range []string{"--json", "--markdown", "--table"} {
 		got := run(t, environment(fake), "doctor", form, "--rate", "1000", "-v")
 		all := got.stdout + got.stderr
-		if !strings.Contains(got.stdout, "[redacted]") || strings.Contains(all, fake.APIKey) || strings.Contains(all, string(fake.UserKey(0))) {
-			t.Errorf("%s: %s", form, all)
-		}
+		double.FailIf(t, !strings.Contains(got.stdout, "[redacted]") || strings.Contains(all, fake.APIKey) || strings.Contains(all, string(fake.UserKey(0))), "%s: %s", form, all)
 	}
 }
 
 func TestAReportForPeopleHasALineForWhatDiffers(t *testing.T) {
 	t.Parallel()
 	demo := run(t, nil, "doctor", "--demo", "--rate", "1000", "--table").stdout
-	if !strings.HasPrefix(demo, "the embedded fake (--demo), examined ") || strings.Contains(demo, "attach it") || strings.Contains(demo, " \n") {
-		t.Error(demo)
-	}
+	double.FailIf(t, !strings.HasPrefix(demo, "the embedded fake (--demo), examined ") || strings.Contains(demo, "attach it") || strings.Contains(demo, " \n"), "%v", demo)
 	fake := newFake(t, horseracingtest.WithReadings(horseracingtest.Readings{Inclusive: true}))
 	for form, want := range map[string]int{"--table": 1, "--verbose": 12, "--markdown": 12} {
 		got := run(t, environment(fake), "doctor", "--rate", "1000", form)
 		findings := regexp.MustCompile(`(?m)^(\* )?[✓!✗·] .* \(§`).FindAllString(got.stdout, -1)
 		isSummed := strings.Contains(got.stdout, "✓ 11 of 12 as expected: bodies of GET requests,")
-		if got.status != 0 || len(findings) != want || isSummed != (want == 1) {
-			t.Errorf("%s: %d findings: %s", form, len(findings), got.stdout)
-		}
+		double.FailIf(t, got.status != 0 || len(findings) != want || isSummed != (want == 1), "%s: %d findings: %s", form, len(findings), got.stdout)
 	}
 }

@@ -69,9 +69,7 @@ func TestWhatTheFakePrintsForPeopleWorks(t *testing.T) {
 	}
 	for _, command := range regexp.MustCompile(`curl .*`).FindAllString(text.String(), -1) {
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).Output()
-		if err != nil || !bytes.HasPrefix(out, []byte(`[{"`)) {
-			t.Errorf("%s: %v: %.200s", command, err, out)
-		}
+		double.FailIf(t, err != nil || !bytes.HasPrefix(out, []byte(`[{"`)), "%s: %v: %.200s", command, err, out)
 	}
 }
 

@@ -87,9 +87,7 @@ func expect(t *testing.T, environment []string, want result, args ...string) {
 	t.Helper()
 	got := run(t, environment, args...)
 	isOf := func(text, words string) bool { return strings.Contains(text, words) && (text == "") == (words == "") }
-	if got.status != want.status || !isOf(got.stdout, want.stdout) || !isOf(got.stderr, want.stderr) {
-		t.Errorf("%q: %+v, want %+v", args, got, want)
-	}
+	double.FailIf(t, got.status != want.status || !isOf(got.stdout, want.stdout) || !isOf(got.stderr, want.stderr), "%q: %+v, want %+v", args, got, want)
 }
 
 // start starts the program, and returns what it prints. The errors are to be read once it ended.
@@ -124,9 +122,7 @@ func openRace(fake *horseracingtest.Server, id horseracing.RaceID) horseracing.R
 func onlyReads(t *testing.T, fake *horseracingtest.Server) {
 	t.Cleanup(func() {
 		for _, r := range fake.Requests() {
-			if r.Method != "GET" {
-				t.Errorf("%s %s was sent", r.Method, r.Path)
-			}
+			double.FailIf(t, r.Method != "GET", "%s %s was sent", r.Method, r.Path)
 		}
 	})
 }
@@ -213,9 +209,7 @@ func TestATimeAgoCountsFromTheEarlierClock(t *testing.T) {
 		args := strings.Fields(command)
 		got := run(t, environment(fake), append(args, "--since", "7d")...)
 		day := run(t, environment(fake), append(args, "--since", fake.Now().Add(-7*24*time.Hour-time.Minute).Format(time.RFC3339))...)
-		if got.stdout == "" || !strings.HasPrefix(day.stdout, got.stdout) || strings.Count(got.stderr, "the clock of this computer differs") != 1 {
-			t.Errorf("%s: %+v, want %s", command, got, day.stdout)
-		}
+		double.FailIf(t, got.stdout == "" || !strings.HasPrefix(day.stdout, got.stdout) || strings.Count(got.stderr, "the clock of this computer differs") != 1, "%s: %+v, want %s", command, got, day.stdout)
 	}
 }
 

@@ -142,9 +142,7 @@ func TestAFileThatEndsEarlySaysWhatToDo(t *testing.T) {
 			err := p.keepResults(ctx, s, o)
 			lines := strings.Split(strings.ReplaceAll(stderr.String(), o.out, "f"), "\n")
 			last := lines[len(lines)-2]
-			if err == nil || !strings.HasPrefix(last, "horseracing results: "+want) || test.isSlow != strings.HasPrefix(lines[0], "horseracing results: 1 race, at ") {
-				t.Errorf("%v: %q", err, lines)
-			}
+			double.FailIf(t, err == nil || !strings.HasPrefix(last, "horseracing results: "+want) || test.isSlow != strings.HasPrefix(lines[0], "horseracing results: 1 race, at "), "%v: %q", err, lines)
 		})
 	}
 }
@@ -216,9 +214,7 @@ func TestAFileThatDoesNotFitIsNotTouched(t *testing.T) {
 		}
 		got := run(t, test.environment, "results", "-o", file, "--tier", test.tier)
 		after := strings.Join(linesOf(t, file), "")
-		if got.status != test.status || !strings.Contains(got.stderr, test.words) || strings.Count(got.stderr, "\n") != 1 || after != test.text {
-			t.Errorf("%s: %d bytes became %d: %+v", name, len(test.text), len(after), got)
-		}
+		double.FailIf(t, got.status != test.status || !strings.Contains(got.stderr, test.words) || strings.Count(got.stderr, "\n") != 1 || after != test.text, "%s: %d bytes became %d: %+v", name, len(test.text), len(after), got)
 	}
 }
 

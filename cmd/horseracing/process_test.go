@@ -32,9 +32,7 @@ func TestAClosedPipeIsQuiet(t *testing.T) {
 	t.Parallel()
 	cmd, stdout, stderr := start(t, nil, "results", "--demo") // 2,000 races: more than a pipe holds
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil || !json.Valid([]byte(line)) {
-		t.Errorf("%q, %v", line, err)
-	}
+	double.FailIf(t, err != nil || !json.Valid([]byte(line)), "%q, %v", line, err)
 	stdout.Close()
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Errorf("%v, %s", err, stderr)
@@ -64,9 +62,7 @@ func TestASignalEndsEveryLongCommandWithItsStatus(t *testing.T) {
 			_ = cmd.Wait()
 			said := strings.Contains(stderr.String(), `"code":"`+want.code+`","message":"it was `+want.code+`"`)
 			status, isJSON := cmd.ProcessState.ExitCode(), strings.Contains(args, "--json")
-			if status != want.status || said != isJSON || !said && stderr.Len() > 0 {
-				t.Errorf("%s, %v: status %d, %s", args, signal, status, stderr)
-			}
+			double.FailIf(t, status != want.status || said != isJSON || !said && stderr.Len() > 0, "%s, %v: status %d, %s", args, signal, status, stderr)
 		}
 	}
 }
@@ -235,9 +231,7 @@ func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testi
 				p := &program{name: "horseracing", attended: attended, stderr: writer(func(text []byte) error {
 					took := time.Since(began) / time.Second
 					last.Store(string(text))
-					if lines.Add(1) == 1 && (took < want[0] || took > want[1] || want[0] == 0) {
-						t.Errorf("%s, attended %t: after %d s %s", name, attended, took, text)
-					}
+					double.FailIf(t, lines.Add(1) == 1 && (took < want[0] || took > want[1] || want[0] == 0), "%s, attended %t: after %d s %s", name, attended, took, text)
 					return nil
 				})}
 				_, _ = fake.Client(p.reporting()...).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 300)

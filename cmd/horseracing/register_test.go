@@ -112,9 +112,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 			close(goOn)
 			_ = cmd.Wait() // its status counts
 			got := result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
-			if got.status != test.want.status || !strings.Contains(got.stdout, test.want.stdout) || !strings.Contains(got.stderr, test.want.stderr) {
-				t.Errorf("%+v, want %+v", got, test.want)
-			}
+			double.FailIf(t, got.status != test.want.status || !strings.Contains(got.stdout, test.want.stdout) || !strings.Contains(got.stderr, test.want.stderr), "%+v, want %+v", got, test.want)
 			if test.status < 0 { // the next run settles what this one left
 				if entries, err := ledger.Read(file); err != nil || len(entries) != 1 || entries[0].State != ledger.Sending {
 					t.Errorf("%v, %v", entries, err)

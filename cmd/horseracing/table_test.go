@@ -142,9 +142,7 @@ func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
 				}
 			}
 			for _, c := range p.rootCommand().Commands() {
-				if name == "" && c.Runnable() && strings.Count(text.String(), "\n  "+c.Name()+" ") != 1 {
-					t.Errorf("%s is not shown once", c.Name())
-				}
+				double.FailIf(t, name == "" && c.Runnable() && strings.Count(text.String(), "\n  "+c.Name()+" ") != 1, "%s is not shown once", c.Name())
 			}
 		}
 	}
