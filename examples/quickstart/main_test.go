@@ -33,9 +33,7 @@ func TestLookShowsTheOpenRacesTheResultsAndTheNewestWinner(t *testing.T) {
 		`9000 "Early Bird" at 2025-06-01 11:59:00 \+0000 UTC, won by horse 41\n`,
 		`\nHorse 41, ".+", level \d+, has these missions:\nmonthly `,
 	} {
-		if !regexp.MustCompile(line).MatchString(out.String()) {
-			t.Errorf("no line %s in\n%s", line, &out)
-		}
+		double.FailIf(t, !regexp.MustCompile(line).MatchString(out.String()), "no line %s in\n%s", line, &out)
 	}
 	double.Equal(t, "results", 20, strings.Count(out.String(), "won by"))
 }
