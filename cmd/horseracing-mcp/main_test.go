@@ -222,9 +222,8 @@ func TestTheEndOfTheInputCancelsNothing(t *testing.T) {
 	}
 	double.Equal(t, "the status", 0, run(t.Context(), []string{"--demo"}, os.Getenv, &stdin, &stdout, &stderr))
 	double.Equal(t, "standard error", "", stderr.String())
-	if n := strings.Count(stdout.String(), `,"result":`); n != 201 || strings.Contains(stdout.String(), `"isError":true`) {
-		t.Errorf("%d results of 201 calls: %s", n, &stdout)
-	}
+	n := strings.Count(stdout.String(), `,"result":`)
+	double.FailIf(t, n != 201 || strings.Contains(stdout.String(), `"isError":true`), "%d results of 201 calls: %s", n, &stdout)
 }
 
 func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
@@ -296,9 +295,8 @@ func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
 			result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "register", Arguments: map[string]any{"plan": plan}})
 			began := time.Now()
 			s.Close()
-			if took := time.Since(began); took > 4*time.Second || command.ProcessState.ExitCode() != test.status {
-				t.Errorf("it ended after %v: %v", took, command.ProcessState)
-			}
+			took := time.Since(began)
+			double.FailIf(t, took > 4*time.Second || command.ProcessState.ExitCode() != test.status, "it ended after %v: %v", took, command.ProcessState)
 			isRead := err == nil && result.IsError == (test.at == read) // the host has the result
 			if entries, _ := ledger.Read(path); isRead == (test.again || test.signals == nil) || (len(entries) == 1) != (test.state != "") || len(entries) > 0 && entries[0].State != test.state {
 				t.Errorf("%+v, %v; recorded are %v", result, err, entries)

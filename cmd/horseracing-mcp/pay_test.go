@@ -130,9 +130,8 @@ func TestOnlyAYesPays(t *testing.T) {
 				for _, want := range []string{"Pay 2.5 tokens", "horse 1,", "race 1,", "7.5 tokens are left today and 97.5 in all"} {
 					double.FailIf(t, strings.Contains(words, want) != test.asks, "%s, version %s: the question is %q", name, version, words)
 				}
-				if took := time.Since(began); took > confirmTime+time.Second || strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") == test.pays {
-					t.Errorf("%s, version %s: after %v: %q", name, version, took, problem)
-				}
+				took := time.Since(began)
+				double.FailIf(t, took > confirmTime+time.Second || strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") == test.pays, "%s, version %s: after %v: %q", name, version, took, problem)
 				if entries, _ := ledger.Read(l.path); (out.State == ledger.Entered) != test.pays || (len(entries) == 1) != test.pays || (posts(fake) == 1) != test.pays {
 					t.Errorf("%s, version %s: %+v, %d sent, %v", name, version, out, posts(fake), entries)
 				}

@@ -38,9 +38,8 @@ func TestTheFakeServesUntilItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	cmd, service := startFake(t, "--seed", "3", "--races", "20000", "--latency", "1ms")
 	for _, args := range []string{"open", "owned", `call GET /api/v1/races/results {"offset":19990}`} {
-		if got := run(t, service, strings.Fields(args)...); got.status != 0 || len(got.stdout) < 100 {
-			t.Errorf("%s: %+v", args, got)
-		}
+		got := run(t, service, strings.Fields(args)...)
+		double.FailIf(t, got.status != 0 || len(got.stdout) < 100, "%s: %+v", args, got)
 	}
 	double.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait()
@@ -93,8 +92,7 @@ func TestALimitIsWrittenInOneWord(t *testing.T) {
 		"inflight=4":     {InFlight: 4, RetryAfter: "seconds"},
 		"":               {}, "50": {}, "0/s": {}, "5/0s": {}, "5/s:burst=0": {}, "inflight=": {}, "5/s:sliding": {}, // mistakes
 	} {
-		if got, err := parseLimit(text); (err == nil) != (want.RetryAfter != "") || err == nil && got != want {
-			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
-		}
+		got, err := parseLimit(text)
+		double.FailIf(t, (err == nil) != (want.RetryAfter != "") || err == nil && got != want, "%s: %+v, %v, want %+v", text, got, err, want)
 	}
 }

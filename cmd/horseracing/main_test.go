@@ -184,9 +184,8 @@ func TestAShortListingIsNotReadAhead(t *testing.T) {
 	t.Parallel()
 	for args, most := range map[string]int{"results -n 20": 3, "tournaments --finished -n 5": 1} {
 		fake := newFake(t)
-		if got := run(t, environment(fake), strings.Fields(args)...); got.status != 0 || fake.RequestCount() > most {
-			t.Errorf("%s: %d requests, want at most %d: %+v", args, fake.RequestCount(), most, got)
-		}
+		got := run(t, environment(fake), strings.Fields(args)...)
+		double.FailIf(t, got.status != 0 || fake.RequestCount() > most, "%s: %d requests, want at most %d: %+v", args, fake.RequestCount(), most, got)
 	}
 }
 
@@ -223,9 +222,8 @@ func TestParseTimeReadsDatesAndAges(t *testing.T) {
 		"2025-06-01T08:30:00Z": "2025-06-01T08:30:00Z",
 		"":                     "", "-1d": "", "30": "", "1e9d": "", "now": "", // mistakes
 	} {
-		if got, err := parseTime(text, now); (err == nil) != (want != "") || err == nil && got.Format(time.RFC3339) != want {
-			t.Errorf("%q: %v, %v; want %s", text, got, err, want)
-		}
+		got, err := parseTime(text, now)
+		double.FailIf(t, (err == nil) != (want != "") || err == nil && got.Format(time.RFC3339) != want, "%q: %v, %v; want %s", text, got, err, want)
 	}
 }
 

@@ -75,9 +75,8 @@ func TestAFileHasEachRaceOnceWhateverKillsTheProgram(t *testing.T) {
 	got, want := linesOf(t, file), slices.Collect(strings.Lines(run(t, environment(fake), "results").stdout))
 	slices.Sort(got)
 	slices.Sort(want)
-	if diff := cmp.Diff(want, got); diff != "" || len(want) < 2000 {
-		t.Errorf("the file differs from the %d races of the service (-want +got): %.2000s", len(want), diff)
-	}
+	diff := cmp.Diff(want, got)
+	double.FailIf(t, diff != "" || len(want) < 2000, "the file differs from the %d races of the service (-want +got): %.2000s", len(want), diff)
 }
 
 func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {

@@ -137,9 +137,8 @@ func TestHelpFitsTheTerminalAndHasEveryCommandOnce(t *testing.T) {
 			p := &program{stdout: &text, width: width}
 			double.Equal(t, name, nil, p.run(t.Context(), strings.Fields(name+" -h")))
 			for line := range strings.Lines(text.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, " \n")); n > width {
-					t.Errorf("%s: %d columns: %s", name, n, line)
-				}
+				n := utf8.RuneCountInString(strings.TrimRight(line, " \n"))
+				double.FailIf(t, n > width, "%s: %d columns: %s", name, n, line)
 			}
 			for _, c := range p.rootCommand().Commands() {
 				double.FailIf(t, name == "" && c.Runnable() && strings.Count(text.String(), "\n  "+c.Name()+" ") != 1, "%s is not shown once", c.Name())
@@ -156,9 +155,8 @@ func TestEveryExampleOfADemoWorks(t *testing.T) {
 		for line := range strings.Lines(c.Example) {
 			if args := strings.Fields(line); strings.Contains(line, " --demo") {
 				n++
-				if got := run(t, nil, args[1:]...); got.status != 0 || got.stdout == "" {
-					t.Errorf("%s: %+v", line, got)
-				}
+				got := run(t, nil, args[1:]...)
+				double.FailIf(t, got.status != 0 || got.stdout == "", "%s: %+v", line, got)
 			}
 		}
 	}
