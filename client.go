@@ -80,10 +80,10 @@ func (c *Client) Pace() Pace {
 
 // Do calls an operation that the SDK has no method for yet. The path is relative to the base
 // URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey] in it is sent
-// in full. The response is decoded into out, unless out is nil, as encoding/json would decode it. An
-// any in out holds numbers as float64, which rounds those above 2^53: use json.Number, [Number] or
-// [BigInt]. If the response is not JSON, or if the response to a GET is empty, *out is unchanged
-// and the error is a [*DecodeError].
+// in full. The response is decoded into out, unless out is nil, as encoding/json would decode it. A
+// number that is decoded into a variable of type any becomes a float64, which rounds integers above
+// 2^53: use json.Number, [Number] or [BigInt] instead. If the response is not JSON, or if the
+// response to a GET is empty, *out is unchanged and the error is a [*DecodeError].
 //
 // A call with any HTTP method except GET is assumed to change something. As with
 // [RacesService.Register], it is retried only if the request certainly had no effect, and

@@ -219,7 +219,8 @@ func isSkip(err error) bool {
 // context.DeadlineExceeded. If an attempt exceeded [WithAttemptTimeout], the error matches
 // context.DeadlineExceeded, too. If the context ended before or during a retry, errors.As also
 // finds the error of the attempt that preceded the retry, such as the [*APIError] of an error
-// status. If the outcome of the retry is unknown, only the text of the error names that status.
+// status. If the retry of a call that changes something may have taken effect, errors.As does not
+// find that earlier error, and only the text of the TransportError names its status.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself

@@ -324,8 +324,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // The context ends every wait of a call, except [OnSend] and a response that package ledger
 // waits for. In addition, no wait lasts longer than this:
 //
-//	for the turn of the call, which other requests,   MaxWait for all attempts of a call together,
-//	a Retry-After or an announced limit can delay     no limit for a page
+//	for the turn of the call (other requests, a       MaxWait for all attempts of a call together,
+//	Retry-After or an announced limit can delay it)   no limit for a page
 //	for a permit of the Limiter                       no limit, and MaxWait does not include it
 //	for a response with its body                      WithAttemptTimeout, or the Timeout of
 //	                                                  WithHTTPClient if that is shorter

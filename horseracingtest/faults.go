@@ -40,9 +40,10 @@ type Fault struct {
 	TakesEffectAfter time.Duration
 }
 
-// Inject adds faults for later requests. At most one fault hits a request: the first that
-// selects it, and that does not let it through because of Skip or Probability. A fault is
-// removed after it has hit Times requests. Inject panics if a fault is invalid.
+// Inject adds faults for later requests. The first fault that selects a request hits
+// it, and no other does. But if its Skip or Probability lets the request through, the next
+// fault that selects the request is tried. A fault is removed after it has hit Times requests.
+// Inject panics if a fault is invalid.
 func (s *Server) Inject(faults ...Fault) {
 	must(s.faults.inject(faults...))
 }

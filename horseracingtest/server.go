@@ -182,8 +182,8 @@ func (s *settings) check() error {
 //
 // The time of the fake is 2025-06-01 12:00 UTC until [Server.Advance] is called. Therefore
 // pass [Server.Now] instead of time.Now to [horseracing.Race.CheckEntry], and compute the Since
-// of a query from it: a Since of last week by time.Now is after all of the fake's races. Or
-// start the fake with WithClock(time.Now).
+// of a query from it, because a time that is a week before time.Now is later than all of the
+// fake's races. Or start the fake with WithClock(time.Now).
 func NewServer(opts ...Option) *Server {
 	s, err := Start(opts...)
 	must(err)
