@@ -254,6 +254,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("hr4.r2.5.eyJwb3NpdGlvbiI6eyJhdCI6NDY2NTUsInNlZW4iOlsiMSJdfX0") // without its checksum
 	f.Add("hr4.r1.5.eyJwb3NpdGlvbiI6eyJhdCI6MjAsInNlZW4iOlsiMTFAbG95dzN2MjgiXX19")
 	f.Add("hr4.r1.0")
+	f.Add("hr0.")
 	w := dense(30)
 	check := func(t *testing.T, text string) {
 		for _, text := range []string{text, fmt.Sprintf("%s.%08x", text, crc32.ChecksumIEEE([]byte(text)))} {
