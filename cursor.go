@@ -129,8 +129,8 @@ func ParseCursor(text string) (Cursor, error) {
 	case prefix == cursorVersion+"." && len(text) <= maxCursorText && checksum(text[:end]) == text[end+1:]:
 		return Cursor{text: text}, nil
 	case prefix != "" && prefix != cursorVersion+".":
-		problem = errors.New("the cursor is from another version of the SDK: start a Follower with Since an hour " +
-			"(tournaments: a day) before the newest stored entry; skip what is stored")
+		problem = errors.New("the cursor is from another version of the SDK: start without it, " +
+			"a Follower with Since an hour (for tournaments a day) before the newest entry that is stored, and skip what is stored")
 	}
 	return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %w", ErrInvalidArgument, problem)
 }
