@@ -76,8 +76,8 @@
 // [WithAttemptTimeout] bounds one attempt: 30 seconds by default. Reads are retried on
 // connection failures and on the statuses 408, 429 and 500 and above: by default three times,
 // and the pages of a [Pager] or [Follower] ten times. All calls share a budget of retries; see
-// [Retry]. The client heeds limits that the service announces, and learns others from its
-// refusals. While the service refuses requests, calls wait, and are sent by priority: first
+// [Retry]. The client heeds limits that the service announces. It learns other limits when
+// the service refuses requests. While the service refuses requests, calls wait, and are sent by priority: first
 // calls that change something, then single reads, then the polls of a [Follower] or a Watch,
 // then the pages of a [Pager]. [Client.Pace] reports what was learned.
 //

@@ -74,8 +74,8 @@ func WithHTTPClient(client *http.Client) Option {
 // [CallFromContext] returns the call of a request. wrap is called once, by [NewClient], and
 // every attempt of every call goes through the RoundTripper that it returns. That RoundTripper
 // must pass on the request's context, or one derived from it, and must send registrations only
-// through the RoundTripper given to wrap. The one given to wrap refuses to send the same
-// attempt of a registration twice. It sends each registration on a new connection, unless
+// through the RoundTripper that wrap gets as its argument. The argument refuses to send the
+// same attempt of a registration twice. It sends each registration on a new connection, unless
 // [WithHTTPClient] has a Transport that is not an *http.Transport.
 //
 // A wrapper that makes calls with the same Client can deadlock: if the service limits

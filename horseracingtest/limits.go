@@ -22,7 +22,7 @@ type RequestLimit struct {
 	Burst     int     // how many requests a full bucket holds; default 1
 
 	PerWindow int           // this many requests in every Window
-	Window    time.Duration // windows start at multiples of it
+	Window    time.Duration // length of a window; each window starts at a time that is a multiple of this length, as time.Time.Truncate returns it
 	Sliding   bool          // PerWindow applies to any interval of length Window, not to fixed windows
 
 	InFlight int // maximum requests in flight; a request counts until just before the last byte of its response is sent

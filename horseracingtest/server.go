@@ -298,8 +298,8 @@ func (s *Server) Advance(d time.Duration) {
 	s.advanced += d
 }
 
-// HTTPClient returns an HTTP client that trusts the fake's certificate, and reaches the
-// fake with [WithInMemory] too.
+// HTTPClient returns an HTTP client that trusts the fake's certificate. If the fake was
+// started with [WithInMemory], the client reaches it without a socket.
 func (s *Server) HTTPClient() *http.Client { return s.client }
 
 // Client returns a client of the fake with these options. It panics if one of them
