@@ -43,7 +43,9 @@ func TestEachFaultStrikesOnEveryTransport(t *testing.T) {
 				if test.status > 0 {
 					double.Equal(t, "status", test.status, response.StatusCode)
 					double.Equal(t, "version of HTTP", transport.proto, response.ProtoMajor)
-					double.Equal(t, "Retry-After", test.fault.Header["retry-after"], response.Header["Retry-After"])
+					if test.fault.Header != nil {
+						double.Equal(t, "Retry-After", "7", response.Header.Get("Retry-After"))
+					}
 				}
 				for _, paid := range []bool{test.paid, test.paid, test.paid || test.fault.TakesEffectAfter > 0} {
 					double.Equal(t, "paid at "+s.Now().String(), paid, len(s.Registrations()) == 1)
