@@ -103,7 +103,7 @@ type exchange struct {
 	// Changes with each attempt:
 	waiter   pace.Waiter       // for how long the call has waited for its turns
 	last     response          // of the last attempt that was sent
-	meaning  transport.Meaning // of that attempt; zero before it
+	meaning  transport.Meaning // of that attempt, or zero before it
 	failures int               // attempts that failed and were retried; refusals do not count
 	spent    int               // tokens of the budget that these retries cost
 	stopped  error             // why no attempt follows the last one although one should have

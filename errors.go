@@ -167,7 +167,7 @@ type DecodeError struct {
 	Route  string          // the path with its placeholders, or for Do the path itself
 	ID     string          // the id requested, or that of the unreadable entry, or empty if neither is known
 	Field  string          // a JSON pointer to the problem, /3/entry_fee, or empty for the response as a whole
-	Raw    json.RawMessage // the unreadable entry of a list, redacted; nil if the error is not about one entry, if the entry exceeds 64 KiB, or if it is not valid JSON after redaction
+	Raw    json.RawMessage // the unreadable entry of a list, redacted. It is nil if the error is not about one entry, if the entry exceeds 64 KiB, or if it is not valid JSON after redaction
 	Err    error           // the problem
 
 	entry bool // of one entry of a list, whose other entries are unaffected
