@@ -69,8 +69,8 @@ func TestAFileAsPeopleHaveIt(t *testing.T) {
 		"a negative fee":          {strings.Replace(whole, `"fee":10`, `"fee":-10`, 1), "", "line 1"},
 		"without a service":       {strings.Replace(whole, service, "", 1), "", "line 1"},
 		"of two services":         {one + strings.Replace(two, service, "https://other.example", 1), "", "https://other.example"},
-		"UTF-16":                  {"\xff\xfe" + utf16, "", "UTF-16"},
-		"UTF-16, the other one":   {"\xfe\xff\x00" + utf16, "", "UTF-16"},
+		"UTF-16":                  {"\xff\xfe" + utf16, "", "save it as UTF-8"},
+		"UTF-16, the other one":   {"\xfe\xff\x00" + utf16, "", "save it as UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "l")
