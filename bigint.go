@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/horseracing-go/horseracing/internal/bson"
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // TokenDecimals is the number of decimal places of a token that this module assumes, as is usual for
@@ -53,12 +56,12 @@ func ParseUnits(text string, places int) (BigInt, error) {
 		err = fmt.Errorf("places is negative: %d", places)
 	}
 	if err != nil {
-		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", clip(text, 50), err)
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", redact.Clip(text, 50), err)
 	}
 	d.exponent += min(places, 1000)
 	b, err := d.integer()
 	if err != nil {
-		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", clip(text, 50), places)
+		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", redact.Clip(text, 50), places)
 	}
 	return b, nil
 }
@@ -140,6 +143,32 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 	return err
 }
 
+// Encoders that know neither JSON nor text use the methods below: encoding/gob, CBOR and MessagePack
+// MarshalBinary, BSON of version 2 of the MongoDB driver MarshalBSONValue, and its version 1 ProxyBSON.
+
+// AppendText appends the integer in base 10.
+func (b BigInt) AppendText(out []byte) ([]byte, error) { return append(out, b.String()...), nil }
+
+// MarshalBinary returns the integer in base 10.
+func (b BigInt) MarshalBinary() ([]byte, error) { return b.MarshalText() }
+
+// UnmarshalBinary reads what MarshalBinary returned.
+func (b *BigInt) UnmarshalBinary(data []byte) error { return b.UnmarshalText(data) }
+
+// MarshalBSONValue returns the integer in base 10 as a BSON string.
+func (b BigInt) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(b.String()) }
+
+// UnmarshalBSONValue reads a BSON string, as UnmarshalText does.
+func (b *BigInt) UnmarshalBSONValue(kind byte, data []byte) error {
+	return bson.ReadText(b, kind, data)
+}
+
+// ProxyBSON returns the integer in base 10, for version 1 of the MongoDB driver.
+func (b BigInt) ProxyBSON() (any, error) { return b.String(), nil }
+
+// UnmarshalBSON reads a BSON string, for version 1 of the MongoDB driver.
+func (b *BigInt) UnmarshalBSON(data []byte) error { return bson.ReadText(b, bson.String, data) }
+
 // Number is an exact JSON number, an integer or not. It is used for prizes and prices,
 // whose units are undocumented. String and encoding return the literal as it was
 // decoded. The zero value is 0, and null decodes as 0. Decoding fails for more than 100
@@ -214,6 +243,29 @@ func (n *Number) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// AppendText appends the literal as it was decoded.
+func (n Number) AppendText(out []byte) ([]byte, error) { return append(out, n.String()...), nil }
+
+// MarshalBinary returns the literal as it was decoded.
+func (n Number) MarshalBinary() ([]byte, error) { return n.MarshalText() }
+
+// UnmarshalBinary reads what MarshalBinary returned.
+func (n *Number) UnmarshalBinary(data []byte) error { return n.UnmarshalText(data) }
+
+// MarshalBSONValue returns the literal as a BSON string.
+func (n Number) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(n.String()) }
+
+// UnmarshalBSONValue reads a BSON string, as UnmarshalText does.
+func (n *Number) UnmarshalBSONValue(kind byte, data []byte) error {
+	return bson.ReadText(n, kind, data)
+}
+
+// ProxyBSON returns the literal, for version 1 of the MongoDB driver.
+func (n Number) ProxyBSON() (any, error) { return n.String(), nil }
+
+// UnmarshalBSON reads a BSON string, for version 1 of the MongoDB driver.
+func (n *Number) UnmarshalBSON(data []byte) error { return bson.ReadText(n, bson.String, data) }
+
 // maxDigits bounds the digits of a number, and its exponent, so that a literal of a few
 // bytes, such as 1e999999999, cannot fill the memory.
 const maxDigits = 100
@@ -259,7 +311,7 @@ func parseDecimal(text []byte) (d decimal, err error) {
 	if len(text) > 3*maxDigits { // leading zeros of the exponent included
 		return d, errTooLong
 	}
-	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(bytes.Trim(text, space)) < len(text) {
+	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(bytes.TrimSpace(text)) < len(text) {
 		return d, errNotNumber
 	}
 	mantissa, power, _ := strings.Cut(strings.ToLower(string(text)), "e")

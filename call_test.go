@@ -34,8 +34,13 @@ type operationTest struct {
 	Further  func(ctx context.Context, c *horseracing.Client, n int) (any, error) // of a paged listing: its first n entries
 	Request  string                                                               // its method and path
 	Body     string                                                               // none is sent if it is empty
-	Response string                                                               // the file in testdata
+	Response string                                                               // its file in testdata
+	Others   []string                                                             // further files, whose responses have the same members
+	As       any                                                                  // points to a value of the response's type
 }
+
+// files returns those of responses of the operation, or of the same type.
+func (op operationTest) files() []string { return append([]string{op.Response}, op.Others...) }
 
 // read calls an operation; of a paged listing it reads n entries.
 func (op operationTest) read(ctx context.Context, c *horseracing.Client, n int) (any, error) {
@@ -44,6 +49,9 @@ func (op operationTest) read(ctx context.Context, c *horseracing.Client, n int) 
 	}
 	return op.Call(ctx, c)
 }
+
+// fakes is the folder of the fake's responses.
+const fakes = "../horseracingtest/fixtures/"
 
 // operations returns all of them, by name.
 func operations() map[string]operationTest {
@@ -61,36 +69,61 @@ func operations() map[string]operationTest {
 		return receipt.Body, nil
 	}
 	return map[string]operationTest{
-		"Horses.Get":             {Request: "GET /api/v1/horses/1042", Response: "horse.json", Call: func(ctx ctx, c client) (any, error) { return c.Horses.Get(ctx, 1042) }},
-		"Horses.Missions":        {Request: "GET /api/v1/horses/missions/1042", Response: "horse_missions.json", Call: func(ctx ctx, c client) (any, error) { return c.Horses.Missions(ctx, 1042) }},
-		"Horses.OpenForBreeding": {Request: "GET /api/v1/horses/breeding/open", Response: "breeding_open.json", Call: func(ctx ctx, c client) (any, error) { return c.Horses.OpenForBreeding(ctx) }},
-		"Horses.Owned": {
-			Request: "GET /api/v1/horses/user", Response: "horses_user.json", Body: `{"user_key":"user \"key\" <1>"}`,
-			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Owned(ctx, userKey) },
+		"Horses.Get": {
+			Request: "GET /api/v1/horses/1042", Response: "horse.json", As: new(horseracing.Horse), Others: []string{fakes + "horse.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Get(ctx, 1042) },
 		},
-		"Races.Get":  {Request: "GET /api/v1/races/880200", Response: "race.json", Call: func(ctx ctx, c client) (any, error) { return c.Races.Get(ctx, 880200) }},
-		"Races.Open": {Request: "GET /api/v1/races/open", Response: "races_open.json", Call: func(ctx ctx, c client) (any, error) { return c.Races.Open(ctx) }},
+		"Horses.Missions": {
+			Request: "GET /api/v1/horses/missions/1042", Response: "horse_missions.json", As: new(horseracing.HorseMissions), Others: []string{"horse_missions_optionals.json", fakes + "horse_missions.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Horses.Missions(ctx, 1042) },
+		},
+		"Horses.OpenForBreeding": {
+			Request: "GET /api/v1/horses/breeding/open", Response: "breeding_open.json", As: new([]horseracing.BreedingListing), Others: []string{fakes + "breeding.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Horses.OpenForBreeding(ctx) },
+		},
+		"Horses.Owned": {
+			Request: "GET /api/v1/horses/user", Response: "horses_user.json", As: new([]horseracing.Horse), Body: `{"user_key":"user \"key\" <1>"}`,
+			Others: []string{"horses_unseen_values.json"},
+			Call:   func(ctx ctx, c client) (any, error) { return c.Horses.Owned(ctx, userKey) },
+		},
+		"Races.Get": {
+			Request: "GET /api/v1/races/880200", Response: "race.json", As: new([]horseracing.Race), Others: []string{"races_unseen_values.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Races.Get(ctx, 880200) },
+		},
+		"Races.Open": {
+			Request: "GET /api/v1/races/open", Response: "races_open.json", As: new([]horseracing.Race), Others: []string{"races_amounts.json", fakes + "race.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Races.Open(ctx) },
+		},
 		"Races.Register": {
-			Request: "POST /api/v1/races/register", Response: "register.json", Body: `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`, Call: register,
+			Request: "POST /api/v1/races/register", Response: "register.json", As: new(json.RawMessage), Body: `{"horse_number":1042,"user_key":"user \"key\" <1>","main_race_id":880200}`, Call: register,
 		},
 		"Races.Results": {
-			Request: "GET /api/v2/races/results", Response: "races_results_v2.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
+			Request: "GET /api/v2/races/results", Response: "races_results_v2.json", As: new([]horseracing.Race), Body: `{"tier":5,"start_time_from":1767225600251}`,
 			Call:    func(ctx ctx, c client) (any, error) { return c.Races.Results(v2).Take(ctx, 2) },
 			Further: func(ctx ctx, c client, n int) (any, error) { return c.Races.Results(newest).Take(ctx, n) },
 		},
 		"Races.ResultsV1": {
-			Request: "GET /api/v1/races/results", Response: "races_results_v1.json", Body: `{"tier":5,"offset":20}`,
+			Request: "GET /api/v1/races/results", Response: "races_results_v1.json", As: new([]horseracing.Race), Body: `{"tier":5,"offset":20}`,
 			Call:    func(ctx ctx, c client) (any, error) { return c.Races.ResultsV1(v1).Take(ctx, 1) },
 			Further: func(ctx ctx, c client, n int) (any, error) { return c.Races.ResultsV1(byOffset).Take(ctx, n) },
 		},
-		"Tournaments.Get":  {Request: "GET /api/v1/tournaments/" + cup, Response: "tournament.json", Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Get(ctx, cup) }},
-		"Tournaments.Open": {Request: "GET /api/v1/tournaments/open", Response: "tournaments_open.json", Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Open(ctx) }},
+		"Tournaments.Get": {
+			Request: "GET /api/v1/tournaments/" + cup, Response: "tournament.json", As: new(horseracing.Tournament), Others: []string{"tournament_currency_prize.json", fakes + "tournament.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Get(ctx, cup) },
+		},
+		"Tournaments.Open": {
+			Request: "GET /api/v1/tournaments/open", Response: "tournaments_open.json", As: new([]horseracing.Tournament), Others: []string{"tournament_array_of_one.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Tournaments.Open(ctx) },
+		},
 		"Tournaments.Results": {
-			Request: "GET /api/v1/tournaments/results", Response: "tournaments_results.json", Body: `{"tier":5,"start_time_from":1767225600251}`,
+			Request: "GET /api/v1/tournaments/results", Response: "tournaments_results.json", As: new([]horseracing.Tournament), Body: `{"tier":5,"start_time_from":1767225600251}`,
 			Call:    func(ctx ctx, c client) (any, error) { return c.Tournaments.Results(v2).Take(ctx, 1) },
 			Further: func(ctx ctx, c client, n int) (any, error) { return c.Tournaments.Results(newest).Take(ctx, n) },
 		},
-		"Missions.Catalogue": {Request: "GET /api/v1/missions", Response: "missions.json", Call: func(ctx ctx, c client) (any, error) { return c.Missions.Catalogue(ctx) }},
+		"Missions.Catalogue": {
+			Request: "GET /api/v1/missions", Response: "missions.json", As: new(horseracing.MissionCatalogue), Others: []string{"missions_optionals.json", fakes + "missions.json"},
+			Call: func(ctx ctx, c client) (any, error) { return c.Missions.Catalogue(ctx) },
+		},
 	}
 }
 
@@ -113,7 +146,7 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 				want = want.([]any)[0]
 			}
 			double.Equal(t, "result", want, exactJSON(t, encoded), byNumber)
-			double.Equal(t, "header", headerOf("stable/3"), sent[0].Request.Header)
+			double.Equal(t, "header", headerOf("stable/3", method == http.MethodGet && test.Body != ""), sent[0].Request.Header)
 			double.Equal(t, "body", test.Body, sent[0].Body)
 			// With a known length the body does not go out in chunks,
 			// which fewer servers expect of a GET.
@@ -122,9 +155,13 @@ func TestOperationsSendAndReadWhatIsDocumented(t *testing.T) {
 	}
 }
 
-// headerOf returns the header of a request of the client with that User-Agent.
-func headerOf(agent string) http.Header {
-	return http.Header{"X-Api-Key": {double.AppKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {agent}}
+// headerOf returns the header of a request of the client with that User-Agent. Caches do not compare the bodies of reads.
+func headerOf(agent string, hasReadBody bool) http.Header {
+	header := http.Header{"X-Api-Key": {double.AppKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {agent}}
+	if hasReadBody {
+		header.Set("Cache-Control", "no-cache")
+	}
+	return header
 }
 
 // payload returns a file of testdata.
@@ -178,7 +215,7 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 		{"twice, once unreadable", `[{#5},{#5,"entry_fee":{}}]`, "damaged"},
 		{"unreadable", `[{#4},{#5,"places":{}}]`, "damaged"},
 		{"unreadable and alone", `{#5,"places":{}}`, "damaged"},
-		{"perhaps itself", `[{#4},{"main_race_id":"5","_id":5}]`, "damaged"},
+		{"perhaps itself", `[{#4},{"main_race_id":[5],"_id":5}]`, "damaged"},
 		{"a single one with another id", `[{#6}]`, "not 6"},
 		{"a single one without an id", `{"places":6}`, "0 for 0"},
 		{"several without an id", `[{"places":6},{"places":6}]`, "damaged"},
@@ -269,10 +306,12 @@ func TestDoDecodesAsTheStandardLibrary(t *testing.T) {
 		Raw    json.RawMessage
 		Wait   time.Duration
 		ID     int `json:"id"`
+		//lint:ignore SA5008 the standard library ignores the option
+		List []int `json:"list,string"`
 	}
 	for _, body := range []string{
 		`{"name":"Comet","number":123456789012345678901234567890,"any":[1,{"a":null}],"raw":{"b": 2},"wait":5,"ID":7}`,
-		`{"NAME":"Comet","number":"1.50","any":"x"}`, `{"name":"a","name":"b"}`, `{"number":null,"any":null}`, "{\"name\":\"\xff\"}", `{}`,
+		`{"NAME":"Comet","number":"1.50","any":"x"}`, `{"name":"a","name":"b"}`, `{"number":null,"any":null}`, `{"list":[1]}`, "{\"name\":\"\xff\"}", `{}`,
 	} {
 		var got, want own
 		err := responding(t, body).Do(t.Context(), http.MethodGet, "/x", nil, &got)

@@ -15,7 +15,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/go-json-experiment/json"
+
+	"github.com/horseracing-go/horseracing/internal/call"
+	"github.com/horseracing-go/horseracing/internal/decode"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
@@ -33,7 +36,6 @@ type Client struct {
 	Missions    *MissionsService    // the catalogue of missions
 
 	*backend
-	wire *transport.Wire
 }
 
 // backendOf returns the backend of a service, or nil if NewClient did not make the service.
@@ -49,8 +51,8 @@ func backendOf[S ~struct{ *backend }](service *S) *backend {
 // anyway. Requests in flight are not interrupted, and later calls open new connections.
 // Close may be called more than once.
 func (c *Client) Close() {
-	if c.wire != nil {
-		c.wire.CloseIdleConnections()
+	if c.backend != nil {
+		c.calls.CloseIdleConnections()
 	}
 }
 
@@ -75,7 +77,7 @@ func (c *Client) Pace() Pace {
 	if c.backend == nil {
 		return Pace{}
 	}
-	return Pace(c.pace.State())
+	return Pace(c.calls.Pace())
 }
 
 // Do calls an operation that the SDK has no method for yet. The path is relative to the base
@@ -99,8 +101,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 		op.route = "(path)"
 		return op.invalid(errors.New("the path must be relative to the base URL, like /api/v1/races/open"))
 	}
-	op.raw, op.query, op.paceRoute = "/"+strings.TrimLeft(u.EscapedPath(), "/"), u.RawQuery, method // a path may hold ids
-	op.route = clip(c.secrets.Text(op.raw), 200)
+	op.raw, op.route = u, redact.Clip(c.secrets.Text("/"+strings.TrimLeft(u.EscapedPath(), "/")), 200)
 	if hasDotSegment(u.Path) {
 		return op.invalid(errors.New("the path must not contain . or .. segments"))
 	}
@@ -139,23 +140,22 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, problem)
 	}
 
+	calls, err := call.New(callSettings(cfg, headers(apiKey, cfg.userAgent)))
+	if err != nil {
+		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, err)
+	}
 	c := &Client{backend: &backend{
 		base:        base,
 		secrets:     redact.New(apiKey).And(cfg.userKeys...),
-		header:      headers(apiKey, cfg.userAgent),
-		pace:        pace.NewScheduler(cfg.limiter),
+		calls:       calls,
 		retry:       cfg.retry.withDefaults(defaultRetry),
 		pageRetries: cmp.Or(cfg.retry.Max, pageRetries),
-		logger:      cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-		decoding:    lenientUTF8,
+		decoding:    decode.Options{Whole: json.JoinOptions(decode.Lenient, roomForHorses), Member: tolerant, Obvious: obvious, ID: idOf},
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
 	}}
 	if cfg.drift != nil {
-		c.decoding = knownMembers
-	}
-	if err := c.connect(cfg); err != nil {
-		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, err)
+		c.decoding.Whole = json.JoinOptions(decode.KnownMembers, roomForHorses)
 	}
 	c.Horses = &HorsesService{c.backend}
 	c.Races = &RacesService{c.backend}
@@ -173,25 +173,20 @@ func headers(apiKey, userAgent string) func(http.Header) {
 	}
 }
 
-// connect makes the chain of transports through which requests are sent.
-func (c *Client) connect(cfg config) error {
-	var userClient http.Client
+// callSettings returns what the options say about calls.
+func callSettings(cfg config, header func(http.Header)) call.Config {
+	var users http.Client
 	if cfg.httpClient != nil {
-		userClient = *cfg.httpClient
+		users = *cfg.httpClient
 	}
-	setBy := "WithAttemptTimeout"
-	if userClient.Timeout > 0 && userClient.Timeout < cfg.timeout {
-		cfg.timeout, setBy = userClient.Timeout, "http.Client.Timeout"
+	settings := call.Config{
+		Transport: users.Transport, Jar: users.Jar, Wrappers: cfg.wrappers, Header: header, Timeout: cfg.timeout, SetBy: "WithAttemptTimeout",
+		MaxBytes: cfg.maxBytes, Limiter: cfg.limiter, Logger: cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
 	}
-	c.wire = transport.NewWire(userClient.Transport)
-	var send http.RoundTripper = c.wire
-	for _, wrap := range cfg.wrappers {
-		if send = wrap(send); send == nil {
-			return errors.New("WithTransportWrapper: the wrapper returned nil")
-		}
+	if users.Timeout > 0 && users.Timeout < cfg.timeout {
+		settings.Timeout, settings.SetBy = users.Timeout, "http.Client.Timeout"
 	}
-	c.jar, c.send = userClient.Jar, transport.Once{Next: transport.Whole{Next: send, Timeout: cfg.timeout, SetBy: setBy, MaxBytes: cfg.maxBytes}}
-	return nil
+	return settings
 }
 
 // NewClientFromEnv calls [NewClient] with the base URL and the API key from the
@@ -246,7 +241,7 @@ func parseBaseURL(text string, plainHTTP bool) (*url.URL, error) {
 	case u.User != nil || strings.ContainsAny(text, "?#"):
 		return nil, errors.New("the base URL must not contain a user, password, query or fragment")
 	case u.Scheme == "http" && !plainHTTP && !isLoopback(u.Hostname()):
-		return nil, fmt.Errorf("http:// to %s would send the API key in the clear: use https://, or allow it with WithPlainHTTP", clip(u.Hostname(), 100))
+		return nil, fmt.Errorf("http:// to %s would send the API key in the clear: use https://, or allow it with WithPlainHTTP", redact.Clip(u.Hostname(), 100))
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/"), RawPath: strings.TrimRight(u.RawPath, "/")}, nil
 }

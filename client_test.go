@@ -2,6 +2,7 @@ package horseracing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -143,13 +144,18 @@ func TestDoKeepsThePathItIsGiven(t *testing.T) {
 	}
 }
 
+// wrapped encodes itself, and so a key in it as what is printed.
+type wrapped struct{ key horseracing.UserKey }
+
+func (w wrapped) MarshalJSON() ([]byte, error) { return json.Marshal([]any{w.key}) }
+
 func TestDoChecksItsArguments(t *testing.T) {
 	var unset *int
 	c, mock := double.Mocked(t, httpmock.NewStringResponder(200, "1"))
 	for _, test := range []struct {
 		method    string
 		body, out any
-	}{{"", nil, nil}, {"get", nil, nil}, {"GET\r\nX: y", nil, nil}, {"GET", nil, 1}, {"GET", nil, unset}, {"GET", nil, struct{}{}}, {"GET", func() {}, nil}} {
+	}{{"", nil, nil}, {"get", nil, nil}, {"GET\r\nX: y", nil, nil}, {"GET", nil, 1}, {"GET", nil, unset}, {"GET", nil, struct{}{}}, {"GET", func() {}, nil}, {"POST", wrapped{"user-key-1"}, nil}} {
 		double.Error(t, fmt.Sprintf("%+v", test), horseracing.ErrInvalidArgument, "", c.Do(t.Context(), test.method, "/x", test.body, test.out))
 	}
 	double.Equal(t, "requests", 0, mock.GetTotalCallCount())

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
@@ -17,11 +19,11 @@ import (
 func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(rapid.StringN(1, 30, 90), rapid.StringOfN(rapid.SampledFrom([]rune("._-~%+ aé")), 1, 5, -1))
-		want := pagerState{
+		want := listing.PagerState{
 			Since:    rapid.Int64().Draw(t, "since"),
 			Position: walk.Position{At: rapid.Int64Max(walk.Latest).Draw(t, "at"), Seen: rapid.SliceOfN(id, 1, 20).Draw(t, "seen")},
 		}
-		kind := rapid.SampledFrom([]cursorKind{cursorRaces, cursorRacesV1, cursorTournaments}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{finishedRaces.pager, finishedRacesV1.pager, finishedTournaments.pager}).Draw(t, "kind")
 		of := TierID(rapid.IntRange(0, 9).Draw(t, "tier"))
 		c, own := newCursor(kind, of, want), of.orDefault()
 		stored, _ := json.Marshal(map[string]Cursor{"position": c, "none": {}})
@@ -29,19 +31,15 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 		if err := json.Unmarshal(stored, &back); err != nil || !back["position"].Equal(c) || !back["none"].IsZero() {
 			t.Fatalf("%s is read as %v (%v)", stored, back, err)
 		}
-		tier, payload, problem := resumed(kind, rapid.SampledFrom([]TierID{0, own}).Draw(t, "asked"), back["position"])
-		if problem != nil || tier != own {
-			t.Fatal(tier, problem)
+		var got listing.PagerState
+		tier, problem := back["position"].open(kind, rapid.SampledFrom([]TierID{0, own}).Draw(t, "asked"), &got)
+		if diff := cmp.Diff(want, got); problem != nil || tier != own || diff != "" {
+			t.Fatalf("%v: tier %v, %v (-want +got):\n%s", c, tier, problem, diff)
 		}
-		_, _, otherTier := resumed(kind, own+1, c)
-		_, _, otherListing := resumed(cursorFollowRaces, 0, c)
+		_, otherTier := c.open(kind, own+1, &got)
+		_, otherListing := c.open(finishedRaces.follower, 0, &got)
 		if otherTier == nil || otherListing == nil {
 			t.Fatalf("%v is taken for another tier, %v, or listing, %v", c, otherTier, otherListing)
-		}
-		var got pagerState
-		problem = decodePayload(payload, &got)
-		if diff := cmp.Diff(want, got); problem != nil || diff != "" {
-			t.Fatalf("%v: %v (-want +got):\n%s", c, problem, diff)
 		}
 		text := c.String()
 		i := rapid.IntRange(0, len(text)-1).Draw(t, "position")
@@ -53,17 +51,18 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 }
 
 func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
-	valid := newCursor(cursorRaces, TierOmega, pagerState{}).String()
+	valid := newCursor(finishedRaces.pager, TierOmega, listing.PagerState{}).String()
 	long := func(bytes int) string {
 		text := "hr4.r2.5." + strings.Repeat("1", bytes-len("hr4.r2.5..12345678"))
-		return text + "." + checksum(text)
+		return fmt.Sprintf("%s.%08x", text, crc32.ChecksumIEEE([]byte(text)))
 	}
-	for _, text := range []string{valid, long(maxCursorText)} {
+	const longest = 64 << 10
+	for _, text := range []string{valid, long(longest)} {
 		_, err := ParseCursor(text)
 		equal(t, "the error for a valid text", nil, err)
 	}
 	for text, reason := range map[string]string{
-		long(maxCursorText + 1):                 "damaged",
+		long(longest + 1):                       "damaged",
 		valid + "\n":                            "newline",
 		"hr3.r2.5.loyw3v28.0.3mv.3mw.e69cdebb":  "start without it, a Follower with Since an hour (for tournaments a day) before",
 		"hr12.r2.5.loyw3v28.0.3mv.3mw.e69cdebb": "start without it, a Follower with Since an hour (for tournaments a day) before",
@@ -79,12 +78,12 @@ func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
 // The text of such a cursor is valid, but not its content.
 func TestAnInvalidPayloadOfACursorIsDamage(t *testing.T) {
 	races := &RacesService{&backend{}}
-	for _, payload := range []any{"", 7, []int{}, map[string]any{"position": 7}, pagerState{Position: walk.Position{At: walk.Latest + 1}}} {
-		p := races.Results(ResultsQuery{Resume: newCursor(cursorRaces, 0, payload)})
+	for _, payload := range []any{"", 7, []int{}, map[string]any{"position": 7}, listing.PagerState{Position: walk.Position{At: walk.Latest + 1}}} {
+		p := races.Results(ResultsQuery{Resume: newCursor(finishedRaces.pager, 0, payload)})
 		equal(t, fmt.Sprint("a pager refuses ", payload), true, errors.Is(p.invalid, ErrInvalidArgument))
 	}
 	for _, payload := range []any{"", 7, []int{}, map[string]any{"settled": "1"}, map[string]any{"settled": 1, "seen": nil}} {
-		f := races.Follow(FollowQuery{Resume: newCursor(cursorFollowRaces, 0, payload)})
+		f := races.Follow(FollowQuery{Resume: newCursor(finishedRaces.follower, 0, payload)})
 		equal(t, fmt.Sprint("a follower refuses ", payload), true, errors.Is(f.invalid, ErrInvalidArgument))
 	}
 }

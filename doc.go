@@ -101,3 +101,5 @@
 //
 // The API reference is https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
 package horseracing
+
+//go:generate bash tools/update.sh

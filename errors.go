@@ -6,15 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/horseracing-go/horseracing/internal/call"
+	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/internal/transport"
@@ -45,10 +50,6 @@ const (
 
 	instantLayout = "2006-01-02T15:04:05.000Z07:00" // for start times in error texts
 )
-
-// errAborted is the outcome of a request whose goroutine was ended by the caller's code
-// (a RoundTripper, a handler, a t.Fatal in one).
-var errAborted = errors.New("the request's goroutine was ended by code that it called")
 
 // APIError reports an error response from the service, or from a proxy in front
 // of it, after all retries. errors.Is finds the sentinel of its status.
@@ -169,20 +170,18 @@ type DecodeError struct {
 	Field  string          // a JSON pointer to the problem, /3/entry_fee, or empty for the response as a whole
 	Raw    json.RawMessage // the unreadable entry of a list, redacted. It is nil if the error is not about one entry, if the entry exceeds 64 KiB, or if it is not valid JSON after redaction
 	Err    error           // the problem
-
-	entry bool // of one entry of a list, whose other entries are unaffected
 }
 
 // Error names the operation, the JSON pointer and the problem.
 func (e *DecodeError) Error() string {
 	text := operationText(e.Method, e.Route, e.ID)
 	if e.ID != "" && !strings.Contains(e.Route, "{") {
-		text += ": cannot read entry " + clip(e.ID, 200)
+		text += ": cannot read entry " + redact.Clip(e.ID, 200)
 	} else {
 		text += ": cannot read the response"
 	}
 	if e.Field != "" {
-		text += " at " + clip(e.Field, 200)
+		text += " at " + redact.Clip(e.Field, 200)
 	}
 	return errorText(text + ": " + e.Err.Error())
 }
@@ -198,18 +197,22 @@ func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// ofResponse returns the error of the whole response, for one of an entry of it.
-func (e DecodeError) ofResponse(id string) *DecodeError {
-	e.ID, e.entry = id, false
-	return &e
+// ofResponse returns the error of the whole response, for that of an entry of it.
+func ofResponse(entry error, id string) *DecodeError {
+	decode, _ := errors.AsType[*DecodeError](entry)
+	whole := *decode
+	whole.ID = id
+	return &whole
 }
 
-// isSkip reports whether an error is that of a part of a listing, whose other parts can be
-// read.
-func isSkip(err error) bool {
-	decode, ok := errors.AsType[*DecodeError](err)
-	_, isTie := errors.AsType[*TieOverflowError](err)
-	return ok && decode.entry || isTie
+const maxRefusal = time.Hour // a longer Retry-After is cut to this in a loop that polls
+
+// retryAfterOf returns the Retry-After of err, zero if there is none.
+func retryAfterOf(err error) time.Duration {
+	if refused, ok := errors.AsType[*APIError](err); ok {
+		return min(refused.RetryAfter, maxRefusal)
+	}
+	return 0
 }
 
 // TransportError is returned when a call got no complete response, after all retries. The
@@ -286,10 +289,148 @@ type outcomeUnknown struct {
 }
 
 func (e *outcomeUnknown) Error() string {
-	return clip(e.err.Error(), maxErrorText) + "; the outcome is unknown: " + e.hint
+	return redact.Clip(e.err.Error(), maxErrorText) + "; the outcome is unknown: " + e.hint
 }
 
 func (e *outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.err} }
+
+// failure returns the error of a call that ended so, or nil if its last attempt found a response that
+// can be used. It is where the public errors of calls are made.
+func (r *request) failure(o *call.Outcome) error {
+	last := r.attemptError(o)
+	expired, isExpired := errors.AsType[*pace.ExpiredError](o.Stopped)
+	refusal, isRefused := last.(*APIError) //nolint:errorlint // it is made by attemptError
+	isRefused = isRefused && o.Status/100 != 2
+	err := last
+	switch {
+	case isExpired && isRefused:
+		left := max(refusal.RetryAfter-time.Since(o.Ended), expired.For)
+		refusal.RetryAfter = (min(left, math.MaxInt64-time.Second) + time.Second - 1).Truncate(time.Second)
+	case isExpired:
+		err = r.expiredError(o, expired, last)
+	case o.Stopped != nil && isRefused:
+		err = r.transportError(o, &stoppedAfter{o.Stopped, refusal})
+	case o.Stopped != nil && last != nil:
+		err = r.transportError(o, fmt.Errorf("%w after: %w", o.Stopped, last))
+	case o.Stopped != nil || o.Status == 0:
+		err = r.transportError(o, cmp.Or(o.Stopped, last))
+	}
+	if err != nil && o.Number > 0 && transport.MayHaveTakenEffect(r.Method, o.Status, o.Err) {
+		err = &outcomeUnknown{err: err, hint: r.op.hint}
+	}
+	return err
+}
+
+// attemptError returns the error of the last attempt alone: why its response cannot be used, or why
+// there is none.
+func (r *request) attemptError(o *call.Outcome) error {
+	wasRefused := o.Err != nil && o.IsInterrupted && o.Before.Status > 299
+	switch {
+	case o.Status != 0 && o.Status/100 != 2:
+		return r.apiError(&o.Attempt)
+	case wasRefused && transport.MayHaveTakenEffect(r.Method, 0, o.Err): // errors.As is not to find the earlier refusal
+		return fmt.Errorf("%w after status %d", o.Err, o.Before.Status)
+	case wasRefused:
+		return &stoppedAfter{o.Err, r.apiError(&o.Before)}
+	}
+	return o.Err
+}
+
+// transportError returns the error of a call without a complete response.
+func (r *request) transportError(o *call.Outcome, cause error) *TransportError {
+	return &TransportError{
+		Method: r.Method, Route: r.Route, ID: r.ID, Attempts: o.Number, Err: r.Keys.Error(cause), hadBody: r.hasReadBody(),
+	}
+}
+
+// decodeError returns the error of a response as a whole.
+func (r *request) decodeError(e *decode.Error) *DecodeError {
+	return &DecodeError{Method: r.Method, Route: r.Route, ID: r.ID, Field: r.Keys.Visible(e.Field), Err: r.Keys.Error(e.Err)}
+}
+
+// entryError returns the error of one entry of a list, by its index and its JSON.
+func (r *request) entryError(index int, id string, entry []byte, problem error) *DecodeError {
+	e, _ := errors.AsType[*decode.Error](problem)
+	err := r.decodeError(&decode.Error{Field: "/" + strconv.Itoa(index) + e.Field, Err: e.Err})
+	err.ID = r.Keys.Visible(id)
+	if raw := jsontext.Value(r.Keys.Text(string(entry))); len(raw) <= maxErrorBody && raw.IsValid() {
+		err.Raw = []byte(raw)
+	}
+	return err
+}
+
+// newAPIError returns an error for an attempt.
+func (r *request) newAPIError(a *call.Attempt, status int) *APIError {
+	return &APIError{
+		StatusCode: status, Method: r.Method, Route: r.Route, ID: r.ID, Header: r.Keys.Header(a.Header),
+		RetryAfter: transport.RetryAfter(a.Header), Attempts: a.Number, hadBody: r.hasReadBody(),
+	}
+}
+
+// expiredError returns the error of a call that was not sent, or not again after an attempt without
+// an error status, because the service refuses requests for longer than the call may wait.
+func (r *request) expiredError(o *call.Outcome, expired *pace.ExpiredError, last error) *APIError {
+	e := r.newAPIError(&o.Attempt, expired.Status)
+	e.Message, e.RetryAfter, e.Header = expired.Error(), expired.For, http.Header{}
+	if last != nil {
+		e.Message = redact.Clip(r.Keys.Visible(e.Message+", after: "+last.Error()), maxErrorMessage)
+	} else if 0 < expired.For && expired.For <= time.Hour { // the same instant, and so the same text, until then
+		e.Message += " until " + time.Now().Add(expired.For).UTC().Round(time.Second).Format(time.RFC3339)
+	}
+	return e
+}
+
+// notFound returns the error of a successful response without the entry that was
+// requested.
+func (r *request) notFound(a *call.Attempt) *APIError {
+	e := r.newAPIError(a, a.Status)
+	e.absent = true
+	return e
+}
+
+// notRequested returns the error of a successful response that contains something else
+// than the entry that was requested.
+func (r *request) notRequested(found string) *DecodeError {
+	return r.decodeError(&decode.Error{Err: fmt.Errorf("it contains %s, which was not requested", redact.Clip(r.Keys.Visible(found), 200))})
+}
+
+// apiError returns the response of an attempt as an error.
+func (r *request) apiError(a *call.Attempt) *APIError {
+	e, text := r.newAPIError(a, a.Status), r.redactedBody(a)
+	e.Body = []byte(text[:min(len(text), maxErrorBody)])
+	e.isHTML = transport.IsHTML(a.Body)
+	words, _ := errorWords(a.Body)
+	switch {
+	case isRedirect(a.Status):
+		e.Message = "to " + redact.Clip(r.Keys.Visible(r.redirectOrigin(a)), 200)
+	case words != "":
+		e.Message = redact.Clip(r.Keys.Visible(words), maxErrorMessage)
+	case e.isHTML:
+		e.Message = "an HTML page"
+	default:
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		e.Message = redact.Clip(r.Keys.Visible(line), 200)
+	}
+	return e
+}
+
+// redirectOrigin returns the scheme and host of a redirect's target. Its path and query
+// are left out, because they may hold keys.
+func (r *request) redirectOrigin(a *call.Attempt) string {
+	target, err := r.URL.Parse(a.Header.Get("Location"))
+	if err != nil || a.Header.Get("Location") == "" {
+		return "an unreadable location"
+	}
+	return target.Scheme + "://" + target.Host
+}
+
+// redactedBody returns the body of an attempt as text without keys.
+func (r *request) redactedBody(a *call.Attempt) string {
+	if a.IsCut {
+		return r.Keys.Truncated(string(a.Body))
+	}
+	return r.Keys.Text(string(a.Body))
+}
 
 // messageMembers are the members in which services commonly put the message of an
 // error object, the best one first. The shape of errors is undocumented.
@@ -299,7 +440,7 @@ var messageMembers = []string{"message", "detail", "error_description", "error",
 // itself an error, by a member of that name.
 func errorWords(body []byte) (message string, declared bool) {
 	var object map[string]jsontext.Value
-	if unmarshal(body, &object) != nil {
+	if decode.Unmarshal(body, &object) != nil {
 		return "", false
 	}
 	for _, name := range messageMembers {
@@ -318,7 +459,7 @@ func saysSomething(value jsontext.Value) bool {
 // of an array's first element. It looks no deeper.
 func wordsOf(value jsontext.Value) string {
 	var v any
-	_ = unmarshal(value, &v)
+	_ = decode.Unmarshal(value, &v)
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
 	}
@@ -334,14 +475,14 @@ func wordsOf(value jsontext.Value) string {
 }
 
 // errorText returns the text of an error without invisible characters, and cut.
-func errorText(text string) string { return clip(redact.Visible(text), maxErrorText) }
+func errorText(text string) string { return redact.Clip(redact.Visible(text), maxErrorText) }
 
 // operationText names an operation, with the id in place of its placeholder:
 // GET /api/v1/horses/311.
 func operationText(method, path, id string) string {
 	if id != "" {
 		escaped := strings.ReplaceAll(url.PathEscape(id), url.PathEscape(redact.Placeholder), redact.Placeholder)
-		path = route.Fill(path, clip(escaped, 200))
+		path = route.Fill(path, redact.Clip(escaped, 200))
 	}
 	return method + " " + path
 }
@@ -353,14 +494,6 @@ func attemptsText(attempts int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (after %d attempts)", attempts)
-}
-
-// clip cuts a text to limit bytes, at the end of a character.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
 
 func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }

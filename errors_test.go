@@ -92,16 +92,15 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 
 // The sentinels of a status are those that its meaning in HTTP suggests.
 func TestAPIErrorMatchesTheSentinelsOfItsStatus(t *testing.T) {
-	sentinels := []error{
-		horseracing.ErrUnauthorized, horseracing.ErrForbidden, horseracing.ErrNotFound, horseracing.ErrRateLimited, horseracing.ErrServer, horseracing.ErrRedirect,
-	}
-	for status, want := range map[int]error{
+	sentinels := map[int]error{
 		304: nil, 400: nil, 308: horseracing.ErrRedirect, 401: horseracing.ErrUnauthorized, 403: horseracing.ErrForbidden, 404: horseracing.ErrNotFound,
 		429: horseracing.ErrRateLimited, 503: horseracing.ErrServer, 599: horseracing.ErrServer,
-	} {
+	}
+	for status, want := range sentinels {
 		for _, sentinel := range sentinels {
-			double.Equal(t, fmt.Sprintf("status %d: %v", status, sentinel), sentinel == want, errors.Is(&horseracing.APIError{StatusCode: status}, sentinel))
-			isLimit := sentinel == want || status == 403 && sentinel == horseracing.ErrRateLimited
+			isOf := sentinel != nil && sentinel == want
+			double.Equal(t, fmt.Sprintf("status %d: %v", status, sentinel), isOf, errors.Is(&horseracing.APIError{StatusCode: status}, sentinel))
+			isLimit := isOf || status == 403 && sentinel == horseracing.ErrRateLimited
 			double.Equal(t, fmt.Sprintf("status %d with a wait: %v", status, sentinel), isLimit, errors.Is(&horseracing.APIError{StatusCode: status, RetryAfter: 1}, sentinel))
 		}
 	}

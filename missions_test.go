@@ -7,14 +7,6 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestMissionsCatalogueReadsTemplates(t *testing.T) {
-	got := documented[*horseracing.MissionCatalogue](t, "Missions.Catalogue")
-	double.Equal(t, "two of them", []horseracing.MissionTemplate{
-		{Type: horseracing.MissionKindRunXFurlongRace, Min: 1, Max: 1, Description: "run a race of one length", XPBase: 116, SugarBase: 11, FurlongMin: new(2), FurlongMax: new(15)},
-		{Type: horseracing.MissionKindRunOnXHippodrome, Min: 1, Max: 1, Description: "run on one hippodrome", XPBase: 116, SugarBase: 11, HippodromeTypeMin: new(0), HippodromeTypeMax: new(2)},
-	}, got.Daily[1:3])
-}
-
 func TestMissionsCatalogueMayBeEmptyButIsNoOtherObject(t *testing.T) {
 	for body, isCatalogue := range map[string]bool{
 		`{}`: true, `{"daily":null}`: true, `{"daily":[],"weekly":null,"monthly":[]}`: true,

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/horseracing-go/horseracing/internal/call"
 )
 
 // Limiter decides when a request may be sent. Wait blocks until then; a non-nil
@@ -58,6 +60,12 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // If the Transport is an *http.Transport, registrations and other calls that change
 // something are sent through a clone of it without keep-alives, because their outcome
 // may remain unknown if a reused connection fails.
+//
+// If a read times out, the idle connections of the Transport are closed before the next read,
+// because they may be dead, too: a NAT forgets connections, and so does the network while a
+// laptop sleeps. Calls that share a dead HTTP/2 connection can keep it in use for longer. The
+// client's own transport finds it by pings, after 15 seconds; set HTTP2.SendPingTimeout and
+// HTTP2.PingTimeout of an *http.Transport to have the same.
 //
 // WARNING: the clone lacks protocols added with RegisterProtocol. If such a protocol is a
 // mock, reads would go to the mock and registrations to the real service: wrap the Transport
@@ -293,11 +301,8 @@ type CallInfo struct {
 // context. Use it in a wrapper of [WithTransportWrapper]: naming spans and metrics by
 // Route keeps ids out of their names.
 func CallFromContext(ctx context.Context) (CallInfo, bool) {
-	info, ok := ctx.Value(infoKey{}).(*CallInfo)
-	if !ok {
-		return CallInfo{}, false
-	}
-	return *info, true
+	info, ok := call.FromContext(ctx)
+	return CallInfo(info), ok
 }
 
 // Response is a response as received, after decompression, without keys in header and body.
@@ -307,6 +312,14 @@ type Response struct {
 	Header     http.Header
 	Body       []byte // truncated to 1 MiB for an error status
 	Attempts   int    // requests that were sent
+}
+
+// captured returns the response of the last attempt for CaptureResponse.
+func (r *request) captured(o *call.Outcome) Response {
+	if o.Status == 0 {
+		return Response{Attempts: o.Number}
+	}
+	return Response{StatusCode: o.Status, Header: r.Keys.Header(o.Header), Body: []byte(r.redactedBody(&o.Attempt)), Attempts: o.Number}
 }
 
 // Format prints a summary without header and body, which may contain keys.
@@ -325,7 +338,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // waits for. In addition, no wait lasts longer than this:
 //
 //	for the turn of the call (other requests, a       MaxWait for all attempts of a call together,
-//	Retry-After or an announced limit can delay it)   no limit for a page
+//	Retry-After or an announced limit can delay it)   for a page until it is refused, and for an
+//	                                                  hour no page of its listing was accepted
 //	for a permit of the Limiter                       no limit, and MaxWait does not include it
 //	for a response with its body                      WithAttemptTimeout, or the Timeout of
 //	                                                  WithHTTPClient if that is shorter
@@ -334,7 +348,8 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // After a refusal there is no backoff: the next attempt waits for its turn.
 //
 // Max limits how many attempts follow the first one. For a page, which is a request of a
-// [Pager] or [Follower], attempts after a refusal do not count. With a negative Max a call
+// [Pager] or [Follower], attempts after a refusal do not count, but it fails when it is refused after
+// an hour in which no request of its listing was accepted. With a negative Max a call
 // ends at the first refusal or failure. Even then, later calls wait for their turn after a
 // refusal.
 //

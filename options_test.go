@@ -55,7 +55,7 @@ func TestEachAttemptHasTheSameBodyAndHeadersAndTheCookiesOfTheJarAlone(t *testin
 		header := sent[i].Request.Header
 		double.Equal(t, "cookies", cookies, header["Cookie"])
 		delete(header, "Cookie")
-		double.Equal(t, "header", headerOf("agent"), header)
+		double.Equal(t, "header", headerOf("agent", true), header)
 		double.Equal(t, "body", `{"user_key":"u"}`, sent[i].Body)
 		double.Equal(t, "Content-Length", int64(len(sent[i].Body)), sent[i].Request.ContentLength)
 	}
@@ -272,6 +272,7 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 		"a turn: MaxWait":                     {retry(100, 3*s), 0, nil, single, responses{respond(429, "")}, 3 * s, 0, horseracing.ErrRateLimited, 0, "status 429"},
 		"all turns of a call: MaxWait":        {retry(100, 3*s), 0, nil, single, responses{refuse(429, "2")}, 2 * s, 2, horseracing.ErrRateLimited, 2 * s, "wait 2s"},
 		"a turn that would come too late":     {nil, 0, nil, single, responses{refuse(429, "16")}, 0, 1, horseracing.ErrRateLimited, 16 * s, "status 429 Too Many Requests; wait 16s"},
+		"a turn that would come never":        {nil, 0, nil, single, responses{refuse(429, "99999999999999")}, 0, 1, horseracing.ErrRateLimited, 9223372036 * s, "wait 2562047h47m16s"},
 		"a turn after an announced limit":     {nil, 0, single, single, responses{usedUp}, 0, 1, horseracing.ErrRateLimited, 60 * s, "the limit that the service announces is used up"},
 		"a turn after a failed attempt":       {retry(3, 15*s), 0, nil, single, responses{afterAnother(httpmock.NewErrorResponder(double.ErrReset)), refuse(429, "60")}, 0, 2, horseracing.ErrRateLimited, 60 * s, "after: connection reset"},
 		"a turn after a damaged response":     {retry(3, 15*s), 0, nil, single, responses{afterAnother(respond(200, "[")), refuse(429, "60")}, 0, 2, horseracing.ErrRateLimited, 60 * s, "cannot read the response: not valid JSON"},
@@ -285,7 +286,7 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 		"a backoff that would be longer":      {nil, 0, nil, single, responses{refuse(502, "16")}, 0, 1, horseracing.ErrServer, 16 * s, "wait 16s"},
 		"a page's that would be longer":       {nil, 0, nil, page, responses{refuse(502, "600"), ok}, 15 * s, 2, nil, 0, ""},
 		"Max: attempts":                       {retry(2, 1), 0, nil, single, responses{respond(500, "")}, 0, 3, horseracing.ErrServer, 0, "after 3 attempts"},
-		"Max: attempts of a page that failed": {retry(2, 2), 0, nil, page, responses{refuse(429, "1"), refuse(429, "1"), refuse(429, "1"), respond(500, "")}, 3 * s, 6, horseracing.ErrServer, 0, "after 6 attempts"},
+		"Max: attempts of a page that failed": {retry(2, 2), 0, nil, page, responses{refuse(429, "1"), refuse(429, "1"), respond(500, "")}, 2 * s, 5, horseracing.ErrServer, 0, "after 5 attempts"},
 		"Max below zero: a refused page":      {retry(-1, s), 0, nil, page, responses{refuse(429, "1")}, 0, 1, horseracing.ErrRateLimited, s, "wait 1s"},
 	} {
 		double.Run(t, name, func(t *testing.T) {

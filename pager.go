@@ -1,13 +1,13 @@
 package horseracing
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
@@ -38,47 +38,11 @@ type OffsetQuery struct {
 	Resume Cursor // continue after the position of a saved cursor, with its tier
 }
 
-// Results walks over finished races, newest first, in version 2 of the
-// listing, which is paged by start time. Nothing is
-// requested until the pager is ranged over. [RacesService.Follow] yields races as
-// they finish.
-//
-// GET /api/v2/races/results:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
-func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
-	return newPager(q, walk.Latest, s.finished())
-}
-
-// finished is the listing of Results and Follow.
-func (s *RacesService) finished() listing[Race] {
-	return listing[Race]{backend: backendOf(s), kind: cursorRaces, route: routeResults, place: placeRace, isPending: (*Race).isPending}
-}
-
-// ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
-// one page at a time. Its races have no Type. Although new races shift the listing while it is
-// read, no race is missed. Races are repeated only if forty or more new ones appear between
-// two page requests, which may happen if a cursor is resumed later. If races are removed from
-// the listing while it is read, or change their order, other races may be missed. Prefer
-// [RacesService.Results].
-//
-// GET /api/v1/races/results:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
-func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
-	return newPager(ResultsQuery{Tier: q.Tier, Resume: q.Resume}, int64(q.Offset), listing[Race]{backend: backendOf(s), kind: cursorRacesV1, route: routeResultsV1, byOffset: true, place: placeRace})
-}
-
-// Results walks over finished tournaments, newest first. Nothing is requested until the
-// pager is ranged over. [TournamentsService.Follow] yields tournaments as they finish.
-//
-// GET /api/v1/tournaments/results:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
-func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
-	return newPager(q, walk.Latest, s.finished())
-}
-
-// finished is the listing of Results and Follow.
-func (s *TournamentsService) finished() listing[Tournament] {
-	return listing[Tournament]{backend: backendOf(s), kind: cursorTournaments, route: "/api/v1/tournaments/results", place: placeTournament}
+// Entry is an entry of a listing, with its JSON.
+type Entry[T any] struct {
+	Value *T              // nil if there is an error
+	Tier  TierID          // the tier whose listing contains it
+	JSON  json.RawMessage // the entry as received, not redacted, or nil if the error is not about one entry
 }
 
 // Pager walks over a paged listing, newest entry first. It yields every entry that the
@@ -96,8 +60,9 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // the pager has read. Range again to continue after such an error, or use [WithSkipHandler].
 // The error of an entry without a readable start time is yielded before the entries of its
 // page, and may be yielded again with another page. A Pager cannot continue after a page
-// that has only such entries. While the service refuses requests, the loop waits as long as the
-// context allows.
+// that has only such entries. While the service refuses requests, the loop waits. If it has refused a
+// page for an hour, and has accepted no request for the same listing meanwhile, the loop ends with
+// the last refusal, which matches [ErrRateLimited] if its status is 429.
 //
 // The loop ends at Since, or at an empty page. A page with fewer than ten entries does not end
 // it. The service may show an empty page by mistake, so the pager checks it in most cases:
@@ -111,30 +76,20 @@ func (s *TournamentsService) finished() listing[Tournament] {
 // A Pager is not safe for concurrent use, and only one loop may range over it at a
 // time.
 type Pager[T any] struct {
-	listing     listing[T]
-	since       int64         // of the query
-	position    walk.Position // after the entries yielded
-	concurrency int
-	resume      Cursor        // the query's
-	invalid     error         // of the query; yielded instead of anything else
-	ranging     bool          // a loop is under way
-	known       walk.Position // an entry that the listing has shown before; ignored if the position has one
+	source  source[T]
+	pages   listing.Pager[T]
+	resume  Cursor // the query's
+	invalid error  // of the query; yielded instead of anything else
+	ranging bool   // a loop is under way
 }
 
-const (
-	pageSize       = 10 // entries that a page holds at most: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
-	maxConcurrency = 1000
-)
+const maxConcurrency = 1000
 
 // All ranges over the entries after the pager's position. An error is yielded with a
 // nil entry, after all entries that precede it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		for e, err := range p.Entries(ctx) {
-			if !yield(e.Value, err) {
-				return
-			}
-		}
+		p.each(ctx, func(e listing.Entry[T]) bool { return yield(e.Value, e.Err) })
 	}
 }
 
@@ -142,11 +97,25 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 // decoded, Value is nil and JSON is set.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		for e := range p.entries(ctx) {
-			isSkipped := isSkip(e.Err) && p.listing.backend.skip(ctx, e.Err)
-			if !isSkipped && (!yield(Entry[T]{e.Value, p.listing.tier.orDefault(), e.JSON}, e.Err) || e.Err != nil) {
-				return
-			}
+		p.each(ctx, func(e listing.Entry[T]) bool {
+			return yield(Entry[T]{e.Value, p.source.tier.orDefault(), e.JSON}, e.Err)
+		})
+	}
+}
+
+// each calls yield with each entry, until it returns false, and with the error that ends the loop.
+func (p *Pager[T]) each(ctx context.Context, yield func(listing.Entry[T]) bool) {
+	if err := p.source.checkRange(ctx, p.invalid, p.ranging); err != nil {
+		yield(listing.Entry[T]{Err: err})
+		return
+	}
+	p.ranging = true
+	loop := p.pages.Start(ctx)
+	defer func() { loop.End(); p.ranging = false }()
+	for e, ok := loop.Next(); ok; e, ok = loop.Next() {
+		isSkipped := p.source.explain(ctx, &e)
+		if !isSkipped && (!yield(e) || e.Err != nil) {
+			return
 		}
 	}
 }
@@ -158,7 +127,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid
 	}
-	taken := make([]T, 0, min(n, 10*pageSize))
+	taken := make([]T, 0, min(n, 100))
 	for e, err := range p.All(ctx) {
 		if err != nil {
 			return taken, err
@@ -173,123 +142,76 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 // Cursor returns the position after the last entry yielded, with the tier and the
 // Since of the query. If the query is invalid, it returns the query's Resume.
 func (p *Pager[T]) Cursor() Cursor {
-	if p.invalid != nil || p.listing.backend == nil {
+	if p.invalid != nil || p.source.backend == nil {
 		return p.resume
 	}
-	return newCursor(p.listing.kind, p.listing.tier, pagerState{p.since, p.position})
+	return newCursor(p.source.pager, p.source.tier, p.pages.PagerState)
 }
 
-// newPager returns a pager at the position of the query's Resume, or at first: the offset, or
-// by time the latest start, if the query has no Before.
-func newPager[T any](q ResultsQuery, first int64, l listing[T]) *Pager[T] {
-	tier, payload, problem := resumed(l.kind, q.Tier, q.Resume)
-	l.tier, l.order = tier, cmp.Or(l.order, pace.Walk)
-	p := &Pager[T]{listing: l, resume: q.Resume, concurrency: max(1, q.Concurrency)}
-	if payload != "" {
-		var saved pagerState
-		if problem = decodePayload(payload, &saved); saved.Position.At > walk.Latest {
-			problem = errDamagedCursor
-		}
-		p.since, p.position = saved.Since, saved.Position
-	}
-	if !q.Since.IsZero() {
-		p.since = ceilMilli(q.Since)
-	}
+// newPager returns a pager of a listing by start time, at the position of the query's Resume, or at
+// its Before, or else at the newest entry.
+func newPager[T any](b *backend, l paged[T], q ResultsQuery) *Pager[T] {
+	first := int64(walk.Latest)
 	if !q.Before.IsZero() {
 		first = ceilMilli(q.Before) - 1
 	}
-	if q.Resume.IsZero() || !l.byOffset && p.position.At > first {
-		p.position = walk.Position{At: first}
+	p, problem := pagerAt(b, l, q.Tier, q.Resume, first)
+	p.pages.Concurrency = max(1, q.Concurrency)
+	if !q.Since.IsZero() {
+		p.pages.Since = ceilMilli(q.Since)
 	}
 	switch {
-	case l.byOffset && first < 0:
-		problem = fmt.Errorf("an Offset of %d is negative", first)
 	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
 		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
 	case !q.Before.IsZero() && minMilliseconds <= first && first < 0: // an entry that starts then counts as one without a start
 		problem = fmt.Errorf("the Before %s is not after the beginning of 1970", q.Before.Format(time.RFC3339Nano))
-	case !q.Since.IsZero() && !q.Before.IsZero() && p.since > first+1:
+	case !q.Since.IsZero() && !q.Before.IsZero() && p.pages.Since > first+1:
 		problem = fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano))
 	}
+	return p.checked(problem)
+}
+
+// newOffsetPager returns a pager of a listing by offset, at the position of the query's Resume, or else
+// at its Offset.
+func newOffsetPager[T any](b *backend, l paged[T], q OffsetQuery) *Pager[T] {
+	p, problem := pagerAt(b, l, q.Tier, q.Resume, int64(q.Offset))
+	if q.Offset < 0 {
+		problem = fmt.Errorf("an Offset of %d is negative", q.Offset)
+	}
+	return p.checked(problem)
+}
+
+// pagerAt returns a pager at the position of a cursor, or at first. By time, first is an upper limit, too.
+func pagerAt[T any](b *backend, l paged[T], tier TierID, resume Cursor, first int64) (*Pager[T], error) {
+	state := listing.PagerState{Position: walk.Position{At: first}}
+	tier, problem := resume.open(l.pager, tier, &state)
+	if state.Position.At > walk.Latest {
+		problem = listing.ErrDamaged
+	}
+	if !l.byOffset && state.Position.At > first {
+		state.Position = walk.Position{At: first}
+	}
+	p := &Pager[T]{source: source[T]{paged: l, backend: b, tier: tier, priority: pace.Walk}, resume: resume}
+	p.pages = listing.Pager[T]{Listing: p.source.listing(), PagerState: state, Concurrency: 1}
+	return p, problem
+}
+
+// checked returns the pager, which yields an error if its query has a problem.
+func (p *Pager[T]) checked(problem error) *Pager[T] {
 	if problem != nil {
-		p.invalid = l.op().invalid(problem)
+		p.invalid = p.source.op().invalid(problem)
 	}
 	return p
 }
 
-// entries ranges over the entries, and the errors in their positions. An error that is not
-// about an entry ends it.
-func (p *Pager[T]) entries(ctx context.Context) iter.Seq[listed[T]] {
-	return func(yield func(listed[T]) bool) {
-		if err := p.listing.checkRange(ctx, p.invalid, p.ranging); err != nil {
-			yield(listed[T]{Err: err})
-			return
-		}
-		p.ranging = true
-		f := p.newFetcher(ctx)
-		defer func() { f.end(); p.ranging = false }()
-		noStart := map[string]bool{} // entries of this loop that have no start: several pages show them
-		for {
-			e, ok := f.next()
-			if !ok {
-				return
-			}
-			if e.NoStart {
-				if noStart[e.ID] {
-					continue
-				}
-				noStart[e.ID] = true
-			}
-			if e = p.explained(e); !yield(e) || e.Err != nil && !isSkip(e.Err) {
-				return
-			}
-		}
-	}
-}
-
-func (p *Pager[T]) newFetcher(ctx context.Context) *fetcher[T] {
-	f := &fetcher[T]{pager: p, pages: make(chan page[T], p.concurrency)}
-	f.ctx, f.cancel = context.WithCancel(ctx)
-	if p.listing.byOffset {
-		f.walk = walk.NewOffset[*T](&p.position, pageSize)
-	} else {
-		f.walk = walk.NewTime[*T](p.since, &p.position, p.known, p.concurrency, pageSize)
-	}
-	return f
-}
-
-// explained returns an entry of the walk with the error that the caller gets.
-func (p *Pager[T]) explained(e listed[T]) listed[T] {
+// ceilMilli rounds up to the millisecond, for both ends of a range: an entry
+// starts on a whole one. Instants outside those of a [Timestamp] are clamped.
+func ceilMilli(t time.Time) int64 {
 	switch {
-	case e.Ties > 0:
-		e.Err = &TieOverflowError{StartTime: timestampOf(e.Start), Seen: e.Ties, operation: p.listing.op().String()}
-	case errors.Is(e.Err, walk.ErrEmptied):
-		e.Err = p.listing.emptied()
-	case errors.Is(e.Err, walk.ErrIgnored):
-		e.Err = p.listing.ignored("the same page comes whatever the offset")
+	case t.Before(time.UnixMilli(minMilliseconds)):
+		return minMilliseconds
+	case t.After(time.UnixMilli(maxMilliseconds)):
+		return maxMilliseconds + 1
 	}
-	return e
-}
-
-// checkNotNegative returns the problem of a field of a query, or nil.
-func checkNotNegative[T int | time.Duration](field string, value T) error {
-	if value < 0 {
-		return fmt.Errorf("%s of %v is negative", field, value)
-	}
-	return nil
-}
-
-// checkRange returns an error if no loop may start over the listing.
-func (l *listing[T]) checkRange(ctx context.Context, invalid error, ranging bool) error {
-	switch {
-	case l.backend == nil:
-		return errNotMade
-	case invalid != nil:
-		return invalid
-	case ctx == nil:
-		return l.op().invalid(errNilContext)
-	case ranging:
-		return l.op().invalid(errors.New("another loop is ranging over it"))
-	}
-	return nil
+	return t.Add(time.Millisecond - 1).UnixMilli()
 }

@@ -1,29 +1,22 @@
 package horseracing
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/horseracing-go/horseracing/internal/transport"
-)
-
-// The routes that return races.
-const (
-	routeOpenRaces = "/api/v1/races/open"
-	routeRace      = "/api/v1/races/{raceId}"
-	routeResults   = "/api/v2/races/results"
-	routeResultsV1 = "/api/v1/races/results"
+	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/poll"
 )
 
 // RacesService reads races, polls for changes, and registers horses. It is
@@ -159,21 +152,15 @@ func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	return fmt.Errorf("horseracing: race %d: %s", r.MainRaceID, strings.Join(reasons, "; "))
 }
 
-// reserve makes room for the horses of a usual race. Slices that grow with each of them take
+// roomForHorses makes room for the horses of a usual race. Slices that grow with each of them take
 // half of the allocations of a page.
-func (r *Race) reserve() {
-	const horses = 12
-	r.Participants, r.FinalOrder = make([]RaceParticipant, 0, horses), make([]int, 0, horses)
-}
+var roomForHorses = json.WithUnmarshalers(json.JoinUnmarshalers(roomFor[RaceParticipant](12), roomFor[int](12)))
 
-// release drops the room of members that are absent. An empty array has left none.
-func (r *Race) release() {
-	if len(r.Participants) == 0 && cap(r.Participants) > 0 {
-		r.Participants = nil
-	}
-	if len(r.FinalOrder) == 0 && cap(r.FinalOrder) > 0 {
-		r.FinalOrder = nil
-	}
+func roomFor[T any](n int) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, out *[]T) error {
+		*out = make([]T, 0, n)
+		return errors.ErrUnsupported // the rest is as usual
+	})
 }
 
 // RaceInfo names a race and where it is run. The values of HippodromeType and Turf
@@ -196,50 +183,23 @@ type RaceParticipant struct {
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
-// Registration holds the parameters of [RacesService.Register]. All fields are
-// required.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
-type Registration struct {
-	Horse   HorseNumber
-	Race    RaceID  // the race's MainRaceID
-	UserKey UserKey // the key of the horse's owner
-}
-
-// RegistrationReceipt is the response that confirms a registration. Its shape is
-// undocumented, so the body is kept as received. Printing or logging a receipt omits the body, which may
-// contain keys.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
-type RegistrationReceipt struct {
-	StatusCode int             // from 200 to 299
-	Body       json.RawMessage // nil unless the response is JSON
-}
-
-// Format prints a summary without the body, which may contain keys.
-func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
-	fmt.Fprintf(s, "{StatusCode:%d Body:%d bytes}", r.StatusCode, len(r.Body))
-}
-
-// LogValue returns a summary without the body, which may contain keys.
-func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
-
 // Open returns all open races. The list may be empty. A race without an id is an entry that
 // cannot be read; see [WithSkipHandler]. [RacesService.Watch] reports how the races change.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
-	op := operation{method: http.MethodGet, route: routeOpenRaces, problemOf: noRaceID}
-	return getList[Race](ctx, backendOf(s), op, opts)
+	return getList[Race](ctx, backendOf(s), openRaces, opts)
 }
 
+var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", problemOf: noRaceID}
+
 // noRaceID returns an error for an open race without an id, since nothing distinguishes it from others.
-func noRaceID(race any) *readError {
-	if race.(*Race).MainRaceID != 0 {
+func noRaceID(_ any, id string) *decode.Error {
+	if id != "" {
 		return nil
 	}
-	return &readError{"/main_race_id", errors.New("a race without an id cannot be distinguished from others")}
+	return &decode.Error{Field: "/main_race_id", Err: errors.New("a race without an id cannot be distinguished from others")}
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none, the
@@ -257,7 +217,7 @@ func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (
 }
 
 func raceOperation(id RaceID) operation {
-	return operation{method: http.MethodGet, route: routeRace, id: id}
+	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id}
 }
 
 // Register enters a horse into a race and spends the entry fee. The service has no
@@ -302,43 +262,169 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 	return receipt, nil
 }
 
-// decode reads a response with a status 2xx. It returns an error if that does not confirm the
-// registration. An object that declares an error is an error of every call.
-func (r *RegistrationReceipt) decode(resp *response) error {
-	switch {
-	case resp.status == http.StatusAccepted:
-		return resp.decodeError(&readError{err: errors.New("status 202 means that the horse is not registered yet")})
-	case transport.IsHTML(resp.body):
-		return resp.decodeError(&readError{err: transport.ErrHTML})
-	case !isText(resp.body):
-		return resp.decodeError(&readError{err: errors.New("it is not text, but compressed or of another encoding")})
+// Registered reads the race once and reports whether the horse is registered. Call it after a
+// registration that ended with ErrOutcomeUnknown, and register the horse again only if it
+// returns false and a nil error.
+//
+// It returns true if the race lists the horse. If the race lists other horses only, it returns
+// false in two cases:
+//
+//   - The race has a final order that names every horse on its list.
+//   - The race was read at least an hour after its registration deadline or its start,
+//     whichever is later. By then its list is assumed to be complete, because the service
+//     should have enforced the deadline.
+//
+// Otherwise the race may not list the horse yet, and Registered returns an error. Every error
+// matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when another call can
+// decide: usually an hour or two after the race has closed, by the service's clock. If the
+// race could not be read, RetryAt is when the response's Retry-After ends, or a minute after
+// the call if there is none. If no later call can decide, RetryAt is zero, and only the game
+// shows whether the fee is paid. This is so, for example, if the race does not exist or lacks
+// its deadline or its start, if it still lists no horse two hours after both, or if the API
+// key is refused. Wait for a minute at least between two calls, since the local clock may be
+// ahead of the service's.
+//
+// The time at which the race was read is the Date of the response minus its Age. If the
+// response has no Date, it is the time of the local clock.
+//
+// GET /api/v1/races/{raceId}:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
+func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseNumber, opts ...CallOption) (bool, error) {
+	op := raceOperation(race)
+	op.noCache, op.misuse = true, horse.problem()
+	requested := time.Now()
+	l, err := getEntries[Race](ctx, backendOf(s), op, opts)
+	if err != nil {
+		return false, failedReading(err)
 	}
-	body := bytes.Trim(resp.body, space)
-	object := map[string]jsontext.Value{}
-	if bytes.HasPrefix(body, []byte("{")) {
-		if err := read(body, &object, lenientUTF8); err != nil { // it may be cut
-			return resp.decodeError(err)
+	made := responseTime(l.Header, requested)
+	var unread *UndecidedError   // of the first entry that may hide the horse
+	var unlisted *UndecidedError // of the first entry that may list it later
+	isFound := false
+	for i := range l.entries {
+		e := &l.entries[i]
+		is, mayBe := e.Value.MainRaceID == race, e.Value.MainRaceID == 0
+		isFound = isFound || is
+		switch {
+		case e.Value.Has(horse) && (is || mayBe && len(l.entries) == 1):
+			return true, nil
+		case e.Err != nil && (is || mayBe): // what was read of it shows horses, and not that one is absent
+			unread = cmp.Or(unread, failedReading(ofResponse(e.Err, l.ID)))
+		case is && e.Value.Has(0): // it may be the horse
+			unread = cmp.Or(unread, e.Value.mayList(made, l.response))
+		case is:
+			unlisted = cmp.Or(unlisted, e.Value.mayList(made, l.response))
+		case mayBe:
+			unread = cmp.Or(unread, &UndecidedError{Err: l.notRequested("a race without an id")})
 		}
 	}
-	for _, value := range []jsontext.Value{body, object["success"], object["ok"]} {
-		if string(value) == "false" {
-			return resp.decodeError(&readError{err: errors.New("it denies the registration")})
-		}
+	switch undecided := cmp.Or(unread, unlisted); {
+	case undecided != nil:
+		return false, undecided
+	case !isFound:
+		return false, &UndecidedError{Err: l.notRequested("other races")}
 	}
-	r.StatusCode = resp.status
-	if jsontext.Value(resp.body).IsValid(anySyntax) {
-		r.Body = resp.body
-	}
-	return nil
+	return false, nil
 }
 
-// isText reports whether a body may be text in UTF-8 or a similar encoding. It has no NUL then, and
-// does not begin as gzip or zlib, or with a mark of UTF-16.
-func isText(body []byte) bool {
-	for _, start := range []string{"\x1f\x8b", "\x78\x01", "\x78\x5e", "\x78\x9c", "\x78\xda", "\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(body, []byte(start)) {
-			return false
+// Watch polls the open races until ctx is done, and yields a snapshot after each poll. The
+// first snapshot reports all races as opened, except those in Known. Watch starts no goroutine,
+// and does not poll while the loop body runs. Snapshots share races, so do not modify them. To
+// serve several readers, keep the last snapshot in an atomic.Pointer.
+//
+// If a poll fails, Watch yields its error with the last snapshot, without changes, and polls
+// again after a backoff of up to five minutes (or Interval, if that is longer), or after a
+// Retry-After of up to an hour. Only an error that matches ErrInvalidArgument ends the loop.
+// If a list is empty and the one before was not, it is requested once more before the races
+// are reported as closed.
+//
+// A race that can no longer be read keeps its last state. Its error is yielded once, after
+// the snapshot, or passed to the handler of [WithSkipHandler]. While the list has an entry
+// without a readable id, no race is reported as closed; an entry that is null does not have
+// this effect.
+//
+// Two races are the same if both their id and their start time are equal, so a race whose start
+// time changes is reported as closed and opened. A change in the order of the participants is
+// not reported, nor is a race that opens and closes between two polls.
+//
+// GET /api/v1/races/open:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
+func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapshot, error] {
+	return func(yield func(Snapshot, error) bool) {
+		op := openRaces
+		op.priority = pace.Poll
+		if problem := checkNotNegative("an Interval", q.Interval); problem != nil || ctx == nil {
+			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
+			return
+		}
+		w := watch{RacesService: s, op: op, known: slices.Clone(q.Known)}
+		schedule := poll.Schedule{Interval: cmp.Or(q.Interval, 15*time.Second)}
+		for ctx.Err() == nil {
+			skipped, err := w.poll(ctx)
+			if ctx.Err() != nil || !yield(w.last, err) || errors.Is(err, ErrInvalidArgument) {
+				return
+			}
+			w.last.Changes = nil
+			for _, problem := range skipped {
+				if !s.skip(ctx, problem) && !yield(w.last, problem) {
+					return
+				}
+			}
+			if !schedule.Wait(ctx, err != nil, retryAfterOf(err)) {
+				return
+			}
 		}
 	}
-	return bytes.IndexByte(body, 0) < 0
+}
+
+// finishedRaces is the listing of Results and Follow.
+var finishedRaces = paged[Race]{
+	route: "/api/v2/races/results", pager: "r2", follower: "f3", lookback: time.Hour,
+	place: placeOfRace, isPending: (*Race).isPending,
+}
+
+// finishedRacesV1 is the listing of ResultsV1.
+var finishedRacesV1 = paged[Race]{route: "/api/v1/races/results", byOffset: true, pager: "r1", place: placeOfRace}
+
+func placeOfRace(r *Race) (start Timestamp, tier TierID) {
+	if r.Tier == TierNameOmega {
+		tier = TierOmega
+	}
+	return r.StartTime, tier
+}
+
+// Results walks over finished races, newest first, in version 2 of the
+// listing, which is paged by start time. Nothing is
+// requested until the pager is ranged over. [RacesService.Follow] yields races as
+// they finish.
+//
+// GET /api/v2/races/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
+func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
+	return newPager(backendOf(s), finishedRaces, q)
+}
+
+// ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
+// one page at a time. Its races have no Type. Although new races shift the listing while it is
+// read, no race is missed. Races are repeated only if forty or more new ones appear between
+// two page requests, which may happen if a cursor is resumed later. If races are removed from
+// the listing while it is read, or change their order, other races may be missed. Prefer
+// [RacesService.Results].
+//
+// GET /api/v1/races/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
+func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
+	return newOffsetPager(backendOf(s), finishedRacesV1, q)
+}
+
+// Follow returns a Follower of the finished races.
+//
+// With Since it yields the races that start at Since or later, past races first. Without Since
+// it yields the races that finish after its first successful poll. If that poll found no race,
+// it yields all races that are listed later. With Resume it continues after a saved cursor.
+//
+// GET /api/v2/races/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
+func (s *RacesService) Follow(q FollowQuery) *Follower[Race] {
+	return newFollower(backendOf(s), finishedRaces, q)
 }

@@ -25,16 +25,6 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestRacesResultsReadsARace(t *testing.T) {
-	double.Equal(t, "races", []horseracing.Race{{
-		MainRaceID: 880123, StartTime: at(1767225600250), RegistrationDeadline: at(1767225300000), Type: horseracing.RaceTypeBestTime, Length: 8, V2: true,
-		EntryFee: bigInt("1234500000000000000"), Prizes: []horseracing.Number{number("6000000000000000000"), number("3000000000000000000"), number("1500000000000000000")},
-		Tier: horseracing.TierNameOmega, Info: horseracing.RaceInfo{Name: "Harbour Stakes", HippodromeType: "coastal", HippodromeName: "Gull Point", Turf: "grass"},
-		Places: 4, MinLevel: 10, MaxLevel: 40, FinalOrder: []int{1, 0, 3, 2}, Winners: []int{1, 0, 3},
-		Participants: []horseracing.RaceParticipant{{Number: 1042, Total: 98.125, Lane: 2}, {Number: 7, Total: 97.5, Lane: 1}, {Number: 311, Total: 101.75, Lane: 4}, {Number: 90071, Total: 99.0625, Lane: 3}},
-	}}, documented[[]horseracing.Race](t, "Races.Results")[:1])
-}
-
 func TestRacesOpenHasNoRaceWithoutAnID(t *testing.T) {
 	const body = `[{"main_race_id":1},{"start_time":1767312000000},{"main_race_id":0},{"main_race_id":2},null]`
 	skipped := 0

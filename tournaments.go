@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/decode"
 )
 
 // TournamentsService reads tournaments. It is [Client.Tournaments]. Registering a
@@ -124,7 +127,7 @@ func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 // reads Token from additional_token and TreasuryToken from additional_treasury_token.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var values map[string]json.RawMessage
-	if err := unmarshal(data, &values); err != nil {
+	if err := decode.Unmarshal(data, &values); err != nil {
 		return err
 	}
 	*p = AdditionalPrize{}
@@ -140,8 +143,8 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	}
 	for name, out := range p.members() {
 		if value, ok := values[name]; ok {
-			if err := read(value, out, lenientUTF8); err != nil {
-				return fmt.Errorf("%s%s: %w", name, err.field, err.err)
+			if err := decode.Read(value, out, decode.Lenient); err != nil {
+				return fmt.Errorf("%s%s: %w", name, err.Field, err.Err)
 			}
 		}
 	}
@@ -178,4 +181,28 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id}
 	return getEntry[Tournament](ctx, backendOf(s), op, opts)
+}
+
+// finishedTournaments is the listing of Results and Follow.
+var finishedTournaments = paged[Tournament]{
+	route: "/api/v1/tournaments/results", pager: "t1", follower: "g2", lookback: 24 * time.Hour,
+	place: func(t *Tournament) (start Timestamp, tier TierID) { return t.StartTime, t.Tier },
+}
+
+// Results walks over finished tournaments, newest first. Nothing is requested until the
+// pager is ranged over. [TournamentsService.Follow] yields tournaments as they finish.
+//
+// GET /api/v1/tournaments/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
+func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
+	return newPager(backendOf(s), finishedTournaments, q)
+}
+
+// Follow returns a Follower of the finished tournaments, as [RacesService.Follow] does of
+// races. If tournaments can take longer than the default Lookback of a day, set a longer one.
+//
+// GET /api/v1/tournaments/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
+func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
+	return newFollower(backendOf(s), finishedTournaments, q)
 }

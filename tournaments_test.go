@@ -10,26 +10,6 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-func TestTournamentsResultsReadsATournament(t *testing.T) {
-	got := documented[[]horseracing.Tournament](t, "Tournaments.Results")
-	start := at(1764637200500)
-	double.Equal(t, "tournaments", []horseracing.Tournament{{
-		ID: "64aa10f2c3d4e5f601234567", Name: "Spring Crown", Description: "Three rounds, the slower half drops out after each.", HippodromeID: "63ff00aa11bb22cc33dd44ee", HippodromeName: "Gull Point", Turf: 1,
-		RegistrationOpen: at(1764547200000), RegistrationDeadline: at(1764633600000), StartTime: start, Length: 10, Places: 64, MinPlaces: 8,
-		EntryFee: bigInt("25000000000000000000"), Prizes: []horseracing.Number{number("500000000000000000000"), number("250000000000000000000")}, NoEquipment: true,
-		MinLevel: 30, MaxLevel: 90, MaxParticipantsPerWallet: 3, MinRaceCount: 5, MaxRaceCount: new(1000), Type: horseracing.RaceTypeBestTime, Status: 2, Tier: horseracing.TierOmega,
-		Stages: []horseracing.Stage{{
-			RaceCount: 4, StartTime: start, MinutesBetweenRaces: 7.5, Name: "First round", Status: 2, CurrentRound: 4,
-			Results: []horseracing.StageResult{{Number: 7, Total: 390.25, MainRaceID: 870001}, {Number: 1042, Total: 391.5, MainRaceID: 870002}},
-		}},
-		Participants: []horseracing.TournamentParticipant{{Number: 7, DroppedAtIndex: 2, Total: 1170.75}, {Number: 1042, DroppedAtIndex: 1, Total: 1175.5}},
-		AdditionalPrizes: []horseracing.AdditionalPrize{{
-			Token: bigInt("18446744073709551617"), TreasuryToken: number("12.75"), Sugar: number("300"),
-			Items: []horseracing.PrizeItem{{ID: "62bb77aa", Type: "saddle"}, {ID: "62bb77ab", Type: "horseshoe"}},
-		}},
-	}}, got)
-}
-
 // The shape of the response is not documented. An object without an id says something else.
 func TestTournamentsOpenAcceptsASingleTournamentWithAnID(t *testing.T) {
 	got := double.Must(responding(t, string(payload(t, "tournament.json"))).Tournaments.Open(t.Context()))

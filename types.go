@@ -2,12 +2,19 @@ package horseracing
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/horseracing-go/horseracing/internal/bson"
+	"github.com/horseracing-go/horseracing/internal/decode"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
@@ -133,6 +140,27 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, t.UnixMilli(), 10), nil
 }
 
+// MarshalBSONValue returns a BSON date, in milliseconds; the zero value is null.
+func (t Timestamp) MarshalBSONValue() (kind byte, data []byte, err error) {
+	if t.IsZero() {
+		return bson.Null, nil, nil
+	}
+	return bson.Date, binary.LittleEndian.AppendUint64(nil, uint64(t.UnixMilli())), nil
+}
+
+// UnmarshalBSONValue reads a BSON date or null.
+func (t *Timestamp) UnmarshalBSONValue(kind byte, data []byte) error {
+	switch {
+	case kind == bson.Null:
+		*t = Timestamp{}
+	case kind == bson.Date && len(data) == 8:
+		*t = NewTimestamp(time.UnixMilli(int64(binary.LittleEndian.Uint64(data))))
+	default:
+		return fmt.Errorf("a BSON value of type %#02x is not a date", kind)
+	}
+	return nil
+}
+
 const (
 	// The years 1 (exclusive of its first instant, which is the zero time) to 9999: what
 	// RFC 3339 and most databases can hold.
@@ -240,3 +268,45 @@ const (
 	MissionKindTakeIPlaceXRaces        MissionKind = "take_i_place_x_races"
 	MissionKindTakePrizePlaceInXRaces  MissionKind = "take_prize_place_in_x_races"
 )
+
+var instants = json.UnmarshalFromFunc(readInstant)
+
+// readInstant reads an instant in ISO 8601, which is in UTC if it has no zone, or in milliseconds.
+func readInstant(d *jsontext.Decoder, t *time.Time) error {
+	text, err := d.ReadValue()
+	switch {
+	case err != nil:
+		return err
+	case text.Kind() == jsontext.KindNumber:
+		var stamp Timestamp
+		err = stamp.UnmarshalJSON(text)
+		*t = stamp.Time
+		return err
+	}
+	if *t, err = time.Parse(`"2006-01-02T15:04:05"`, string(text)); err != nil { // which accepts fractions, too
+		err = json.Unmarshal(text, t)
+	}
+	return err
+}
+
+var obvious = decode.Obvious(tolerant)
+
+// tolerant are the options for a single value that did not fit. They accept values with
+// one obvious meaning: 12.0 for an integer, "" for a text that may be null, and instants in
+// the forms that readInstant names.
+var tolerant = json.JoinOptions(decode.Lenient, json.WithUnmarshalers(json.JoinUnmarshalers(instants, json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
+	value, kind := reflect.ValueOf(out).Elem(), d.PeekKind()
+	isInteger, isOptional := value.CanInt() && kind == jsontext.KindNumber, value.Kind() == reflect.Pointer && kind == jsontext.KindString
+	if !isInteger && !isOptional {
+		return errors.ErrUnsupported
+	}
+	text, err := d.ReadValue()
+	if n, ok := parseInt64(text); isInteger && ok && !value.OverflowInt(n) {
+		value.SetInt(n)
+	} else if isOptional && string(text) == `""` {
+		value.SetZero()
+	} else if err == nil {
+		err = json.Unmarshal(text, out, decode.Lenient, json.WithUnmarshalers(instants))
+	}
+	return err
+}))))

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,55 +83,91 @@ func TestTimestampReadsWholeMillisecondsAlone(t *testing.T) {
 	}
 }
 
-// payloadTypes are the types of the files of testdata.
-var payloadTypes = map[string]reflect.Type{
-	"breeding_*":      reflect.TypeFor[[]horseracing.BreedingListing](),
-	"horse.json":      reflect.TypeFor[horseracing.Horse](),
-	"horse_missions*": reflect.TypeFor[horseracing.HorseMissions](),
-	"horses_*":        reflect.TypeFor[[]horseracing.Horse](),
-	"missions*":       reflect.TypeFor[horseracing.MissionCatalogue](),
-	"race*":           reflect.TypeFor[[]horseracing.Race](),
-	"register.json":   reflect.TypeFor[json.RawMessage](),
-	"tournament.json": reflect.TypeFor[horseracing.Tournament](),
-	"tournament_c*":   reflect.TypeFor[horseracing.Tournament](),
-	"tournament_a*":   reflect.TypeFor[[]horseracing.Tournament](),
-	"tournaments_*":   reflect.TypeFor[[]horseracing.Tournament](),
-}
-
 // Users store what they read, with whichever encoder they use: every pair of
-// decoder and encoder gives back what was on the wire.
+// decoder and encoder gives back what was on the wire. No member of a type lacks an example.
 func TestTypesEncodeWhatTheyDecoded(t *testing.T) {
 	all, _ := filepath.Glob("testdata/*.json")
-	for pattern, kind := range payloadTypes {
-		files, _ := filepath.Glob("testdata/" + pattern)
-		for _, file := range files {
-			all = slices.DeleteFunc(all, func(other string) bool { return other == file })
-			wire := payload(t, filepath.Base(file))
-			for decoder, read := range decoders {
+	fakes, _ := filepath.Glob("horseracingtest/fixtures/*.json")
+	all = append(all, fakes...)
+	read := map[string]bool{} // by field: a value of it was read
+	for name, op := range operations() {
+		kind := reflect.TypeOf(op.As).Elem()
+		for _, file := range op.files() {
+			all = slices.DeleteFunc(all, func(other string) bool { return other == filepath.Join("testdata", file) })
+			wire := payload(t, file)
+			for decoder, decode := range decoders {
 				value := reflect.New(kind)
-				double.Error(t, decoder+" of "+file, nil, "", read(wire, value.Interface()))
+				double.Error(t, decoder+" of "+file, nil, "", decode(wire, value.Interface()))
+				noteFields(value.Elem(), read)
 				for encoder, encode := range encoders {
 					back, _ := encode(value.Elem().Interface()) // by value, as a user's struct holds it
-					double.Equal(t, file+": "+decoder+" to "+encoder, exactJSON(t, wire), exactJSON(t, back), byNumber)
+					double.Equal(t, name+": "+file+": "+decoder+" to "+encoder, exactJSON(t, wire), exactJSON(t, back), byNumber)
 				}
 			}
 		}
 	}
-	double.Equal(t, "files without a type", []string{}, all)
+	double.Equal(t, "files without an operation", []string{}, all)
+	for field, hasValue := range read {
+		double.FailIf(t, !hasValue, "no response has a value of %s", field)
+	}
 }
 
-// isAbsent are the members that the API reference leaves out, has as null, or does not always
-// have: the types write none of these as zero.
-var isAbsent = []string{
-	"place", "hippodrome", "furlongs", "furlong_min", "furlong_max", "hippodrome_type_min", "hippodrome_type_max", "place_min", "place_max",
-	"lane", "total", "min_level", "max_level",
+// noteFields notes for each field of the structs in a value whether it has one.
+func noteFields(value reflect.Value, read map[string]bool) {
+	switch value.Kind() {
+	case reflect.Slice:
+		for i := range value.Len() {
+			noteFields(value.Index(i), read)
+		}
+	case reflect.Struct:
+		for field, at := range value.Fields() {
+			if field.Tag.Get("json") != "" {
+				name := value.Type().Name() + "." + field.Name
+				read[name] = read[name] || !at.IsZero()
+				noteFields(at, read)
+			}
+		}
+	}
+}
+
+// Section 2 of the API reference has the members of each type, and no field has the member of
+// another. A member that may be missing or null is not written as zero.
+func TestFieldsAreTheMembersOfTheReference(t *testing.T) {
+	reference := string(double.Must(os.ReadFile("docs/service.md")))
+	for title, root := range map[string]any{
+		"2.1 Horse": horseracing.Horse{}, "2.2 Horse offered for breeding": horseracing.BreedingListing{}, "2.3 Missions of a horse": horseracing.HorseMissions{Missions: make([]horseracing.HorseMission, 1)},
+		"2.4 Race": horseracing.Race{}, "2.5 Tournament": horseracing.Tournament{}, "2.6 Mission template": horseracing.MissionTemplate{},
+	} {
+		_, section, _ := strings.Cut(reference, "### "+title+"\n")
+		section, _, _ = strings.Cut(section, "\n##")
+		members := map[string]bool{}
+		double.EachMember(reflect.TypeOf(root), "", func(path string, field reflect.StructField) {
+			member := path[strings.LastIndex(path, ".")+1:]
+			members[member] = true
+			name, short := strings.ToLower(field.Name), strings.ReplaceAll(member, "_", "")
+			double.FailIf(t, !strings.HasSuffix(short, name) && !(short == "id" && strings.HasSuffix(name, short)), "the field %s is the member %s", field.Name, member)
+			double.FailIf(t, !strings.Contains(section, "`"+member+"`"), "section %s lacks %s", title, member)
+		})
+		zero := string(double.Must(json.Marshal(root)))
+		for _, row := range regexp.MustCompile("(?m)^\\| (`.*)").FindAllStringSubmatch(section, -1) {
+			cells := strings.Split(row[1], " | ")
+			for _, member := range regexp.MustCompile("`(\\w+)`(\\??)").FindAllStringSubmatch(cells[0], -1) {
+				double.FailIf(t, !members[member[1]], "no field for %s of section %s", member[1], title)
+				isOptional := member[2] == "?" || strings.Contains(cells[1], "null") || len(cells) == 4 && cells[2] != "all"
+				written := strings.Contains(zero, `"`+member[1]+`":`) && !strings.Contains(zero, `"`+member[1]+`":null`)
+				double.FailIf(t, isOptional && written, "%s of section %s is written as zero", member[1], title)
+				isNull := strings.Contains(zero, `"`+member[1]+`":null`)
+				double.FailIf(t, isNull && !strings.Contains(cells[1], "null"), "%s of section %s is written as null", member[1], title)
+			}
+		}
+	}
 }
 
 var byNumber = cmp.Comparer(func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
 
 // exactJSON parses a payload into maps, slices, strings, instants and exact numbers, so that
-// 1e+21 equals the integer literal that it means. Members that are absent if they are null or
-// zero are left out.
+// 1e+21 equals the integer literal that it means. A member that is null or zero is left out: the
+// types write it or not.
 func exactJSON(t testing.TB, data []byte) any {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -154,7 +193,7 @@ func exact(value any) any {
 	case map[string]any:
 		for member := range v {
 			v[member] = exact(v[member])
-			if n, _ := v[member].(*big.Rat); slices.Contains(isAbsent, member) && (v[member] == nil || n != nil && n.Sign() == 0) {
+			if n, _ := v[member].(*big.Rat); slices.Contains([]any{nil, false, ""}, v[member]) || n != nil && n.Sign() == 0 {
 				delete(v, member)
 			}
 		}

@@ -3,13 +3,11 @@ package horseracing
 import (
 	"cmp"
 	"context"
-	"errors"
-	"iter"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/poll"
 )
 
 // WatchQuery configures [RacesService.Watch].
@@ -17,8 +15,6 @@ type WatchQuery struct {
 	Interval time.Duration // time between polls; default 15s
 	Known    []RaceID      // races that are not reported as opened when they are listed for the first time, such as those of the last snapshot before a restart
 }
-
-const watchInterval = 15 * time.Second
 
 // Snapshot is the list of open races after a poll.
 type Snapshot struct {
@@ -44,55 +40,6 @@ type RaceChange struct {
 	Previous *Race // the state before, or nil for an opened race
 }
 
-// Watch polls the open races until ctx is done, and yields a snapshot after each poll. The
-// first snapshot reports all races as opened, except those in Known. Watch starts no goroutine,
-// and does not poll while the loop body runs. Snapshots share races, so do not modify them. To
-// serve several readers, keep the last snapshot in an atomic.Pointer.
-//
-// If a poll fails, Watch yields its error with the last snapshot, without changes, and polls
-// again after a backoff of up to five minutes (or Interval, if that is longer), or after a
-// Retry-After of up to an hour. Only an error that matches ErrInvalidArgument ends the loop.
-// If a list is empty and the one before was not, it is requested once more before the races
-// are reported as closed.
-//
-// A race that can no longer be read keeps its last state. Its error is yielded once, after
-// the snapshot, or passed to the handler of [WithSkipHandler]. While the list has an entry
-// without a readable id, no race is reported as closed; an entry that is null does not have
-// this effect.
-//
-// Two races are the same if both their id and their start time are equal, so a race whose start
-// time changes is reported as closed and opened. A change in the order of the participants is
-// not reported, nor is a race that opens and closes between two polls.
-//
-// GET /api/v1/races/open:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
-func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapshot, error] {
-	return func(yield func(Snapshot, error) bool) {
-		op := operation{method: http.MethodGet, route: routeOpenRaces, problemOf: noRaceID, priority: pace.Poll}
-		if problem := checkNotNegative("an Interval", q.Interval); problem != nil || ctx == nil {
-			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
-			return
-		}
-		w := watch{RacesService: s, op: op, known: slices.Clone(q.Known)}
-		schedule := pollSchedule{interval: cmp.Or(q.Interval, watchInterval)}
-		for ctx.Err() == nil {
-			skipped, err := w.poll(ctx)
-			if ctx.Err() != nil || !yield(w.last, err) || errors.Is(err, ErrInvalidArgument) {
-				return
-			}
-			w.last.Changes = nil
-			for _, problem := range skipped {
-				if !s.skip(ctx, problem) && !yield(w.last, problem) {
-					return
-				}
-			}
-			if !schedule.wait(ctx, err) {
-				return
-			}
-		}
-	}
-}
-
 // watch is one range over Watch.
 type watch struct {
 	*RacesService
@@ -105,7 +52,7 @@ type watch struct {
 // poll makes the next snapshot. It returns the errors of entries that are new.
 func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
 	l, err := getEntries[Race](ctx, backendOf(w.RacesService), w.op, nil)
-	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && sleep(ctx, emptyDelay) == nil {
+	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && poll.Sleep(ctx, poll.EmptyDelay) == nil {
 		l, err = getEntries[Race](ctx, backendOf(w.RacesService), w.op, nil)
 	}
 	if err != nil {
@@ -115,15 +62,14 @@ func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
 	unread, isNameless := map[string]bool{}, false
 	for i := range l.entries {
 		e := &l.entries[i]
-		if e.err == nil {
-			races = append(races, e.value)
+		if e.Err == nil {
+			races = append(races, *e.Value)
 			continue
 		}
-		id := idOf(&e.value)
-		isNameless = isNameless || id == "" && !isNothing(e.json)
-		key := cmp.Or(id, string(e.json))
+		isNameless = isNameless || e.ID == "" && !decode.IsNothing(e.JSON)
+		key := cmp.Or(e.ID, string(e.JSON))
 		if unread[key] = true; !w.unread[key] {
-			skipped = append(skipped, e.err)
+			skipped = append(skipped, e.Err)
 		}
 	}
 	w.unread = unread

@@ -63,6 +63,7 @@ func decoded[T any](name string) func() T {
 
 // The values that others are copies of.
 var (
+	anyRaces    = decoded[[]horseracing.Race]("race") // one, which is open
 	anyHorse    = decoded[horseracing.Horse]("horse")
 	anyMissions = decoded[horseracing.HorseMissions]("horse_missions")
 	anyCup      = decoded[horseracing.Tournament]("tournament")
@@ -73,15 +74,13 @@ var (
 // undocumented.
 var (
 	raceNames   = []string{"Silver Bridle", "Northern Mile", "Clover Cup", "Founders Dash", "Harbour Stakes", "Amber Handicap", "Two Rivers", "Midnight Gallop"}
-	hippodromes = []horseracing.RaceInfo{
-		{HippodromeType: "Oval", HippodromeName: "Larkspur Downs", Turf: "Grass"},
-		{HippodromeType: "Straight", HippodromeName: "Saltmarsh Mile", Turf: "Sand"},
-		{HippodromeType: "Triangle", HippodromeName: "Three Elms Park", Turf: "Dirt"},
-	}
+	hippodromes = []hippodrome{{"Oval", "Larkspur Downs", "Grass"}, {"Straight", "Saltmarsh Mile", "Sand"}, {"Triangle", "Three Elms Park", "Dirt"}}
 	levelRanges = [][2]int{{1, 100}, {1, 100}, {1, 20}, {10, 40}, {30, 60}}
 	horseFirst  = []string{"Amber", "Bold", "Copper", "Dusty", "Ember", "Fleet", "Golden", "Hazel", "Iron", "Jolly", "Keen", "Lunar"}
 	horseSecond = []string{"Arrow", "Breeze", "Comet", "Dancer", "Echo", "Falcon", "Gale", "Harvest", "Island", "Jester"}
 )
+
+type hippodrome struct{ kind, name, turf string }
 
 // money is an entry fee and what can be won with it.
 type money struct {
@@ -106,14 +105,15 @@ func newMoney() (all []money) {
 	return all
 }
 
-// inventRace makes up everything about a race but its times and participants.
+// inventRace makes up a race without times and participants: that of the fixture, with
+// another fee, length and so on.
 func inventRace(d *rand.Rand) horseracing.Race {
-	money, levels := pick(d, allMoney()), pick(d, levelRanges)
-	r := horseracing.Race{
-		Type: horseracing.RaceTypeBestTime, Length: between(d, 2, 15), V2: !oneIn(d, 10), NoEquipment: oneIn(d, 3),
-		EntryFee: money.fee, Prizes: money.prizes, Info: pick(d, hippodromes), Places: 12, MinLevel: levels[0], MaxLevel: levels[1],
-	}
-	r.Info.Name = pick(d, raceNames)
+	money, levels, r := pick(d, allMoney()), pick(d, levelRanges), anyRaces()[0]
+	r.ObjectID, r.Status, r.Participants = "", "", nil
+	r.Length, r.V2, r.NoEquipment = between(d, 2, 15), !oneIn(d, 10), oneIn(d, 3)
+	where := pick(d, hippodromes)
+	r.EntryFee, r.Prizes, r.MinLevel, r.MaxLevel = money.fee, money.prizes, levels[0], levels[1]
+	r.Info.HippodromeType, r.Info.HippodromeName, r.Info.Turf, r.Info.Name = where.kind, where.name, where.turf, pick(d, raceNames)
 	if oneIn(d, 4) {
 		r.Type = horseracing.RaceTypeWorstTime
 	}

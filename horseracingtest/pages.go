@@ -13,6 +13,46 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
+// operations are in the order of the API reference. A parameter comes after the operations
+// whose fixed path it would also match.
+//
+// See docs/service.md, section 4.
+var operations = []operation{
+	{http.MethodGet, "/api/v1/horses/user", takesBody((*world).userHorses)},
+	{http.MethodGet, "/api/v1/horses/*", takesNumber("horse_number", (*world).horseByNumber)},
+	{http.MethodGet, "/api/v1/horses/missions/*", takesNumber("horse_number", (*world).missionsOf)},
+	{http.MethodGet, "/api/v1/horses/breeding/open", takesNothing((*world).openForBreeding)},
+	{http.MethodGet, "/api/v2/races/results", takesBody((*world).raceResults)},
+	{http.MethodGet, "/api/v1/races/results", takesBody((*world).raceResultsV1)},
+	{http.MethodGet, "/api/v1/races/open", takesNothing((*world).openRaces)},
+	{http.MethodPost, "/api/v1/races/register", takesBody((*world).register)},
+	{http.MethodGet, "/api/v1/races/*", takesNumber("raceId", (*world).raceByID)},
+	{http.MethodGet, "/api/v1/tournaments/results", takesBody((*world).tournamentResults)},
+	{http.MethodGet, "/api/v1/tournaments/open", takesNothing((*world).openTournaments)},
+	{http.MethodGet, "/api/v1/tournaments/*", takesText((*world).tournamentByID)},
+	{http.MethodGet, "/api/v1/missions", takesNothing((*world).missionCatalogue)},
+}
+
+// The bodies of requests. A member that is required is never zero.
+type (
+	userBody struct {
+		UserKey string `json:"user_key"`
+	}
+	timeBody struct {
+		Tier          *int64 `json:"tier"`
+		StartTimeFrom *int64 `json:"start_time_from"`
+	}
+	offsetBody struct {
+		Tier   *int64 `json:"tier"`
+		Offset int64  `json:"offset"`
+	}
+	entryBody struct {
+		Horse   horseracing.HorseNumber `json:"horse_number"`
+		UserKey string                  `json:"user_key"`
+		Race    horseracing.RaceID      `json:"main_race_id"`
+	}
+)
+
 // omega is the tier of a request that names none.
 const omega = horseracing.TierOmega
 
@@ -98,9 +138,8 @@ type shownRace struct {
 }
 
 type shownParticipant struct {
-	Number horseracing.HorseNumber `json:"number"`
-	Total  float64                 `json:"total"`
-	Lane   int                     `json:"lane,omitzero"`
+	horseracing.RaceParticipant
+	Total float64 `json:"total"`
 }
 
 func (w *world) showRaces(races []*race, f form, now time.Time) []byte {
@@ -131,7 +170,7 @@ func (w *world) show(r *race, f form, now time.Time) []byte {
 	}
 	shown.Participants = make([]shownParticipant, len(shown.Race.Participants))
 	for i, p := range shown.Race.Participants {
-		shown.Participants[i] = shownParticipant(p)
+		shown.Participants[i] = shownParticipant{p, p.Total}
 	}
 	return encode(shown)
 }

@@ -16,8 +16,6 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/horseracing-go/horseracing"
 )
 
 // maxBody is how much of a request body the fake reads. The documented bodies take at most
@@ -57,46 +55,6 @@ type operation struct {
 	path   string // a pattern of path.Match
 	parse  func(argument string, body []byte) (action, *refusal)
 }
-
-// operations are in the order of the API reference. A parameter comes after the operations
-// whose fixed path it would also match.
-//
-// See docs/service.md, section 4.
-var operations = []operation{
-	{http.MethodGet, "/api/v1/horses/user", takesBody((*world).userHorses)},
-	{http.MethodGet, "/api/v1/horses/*", takesNumber("horse_number", (*world).horseByNumber)},
-	{http.MethodGet, "/api/v1/horses/missions/*", takesNumber("horse_number", (*world).missionsOf)},
-	{http.MethodGet, "/api/v1/horses/breeding/open", takesNothing((*world).openForBreeding)},
-	{http.MethodGet, "/api/v2/races/results", takesBody((*world).raceResults)},
-	{http.MethodGet, "/api/v1/races/results", takesBody((*world).raceResultsV1)},
-	{http.MethodGet, "/api/v1/races/open", takesNothing((*world).openRaces)},
-	{http.MethodPost, "/api/v1/races/register", takesBody((*world).register)},
-	{http.MethodGet, "/api/v1/races/*", takesNumber("raceId", (*world).raceByID)},
-	{http.MethodGet, "/api/v1/tournaments/results", takesBody((*world).tournamentResults)},
-	{http.MethodGet, "/api/v1/tournaments/open", takesNothing((*world).openTournaments)},
-	{http.MethodGet, "/api/v1/tournaments/*", takesText((*world).tournamentByID)},
-	{http.MethodGet, "/api/v1/missions", takesNothing((*world).missionCatalogue)},
-}
-
-// The bodies of requests. A member that is required is never zero.
-type (
-	userBody struct {
-		UserKey string `json:"user_key"`
-	}
-	timeBody struct {
-		Tier          *int64 `json:"tier"`
-		StartTimeFrom *int64 `json:"start_time_from"`
-	}
-	offsetBody struct {
-		Tier   *int64 `json:"tier"`
-		Offset int64  `json:"offset"`
-	}
-	entryBody struct {
-		Horse   horseracing.HorseNumber `json:"horse_number"`
-		UserKey string                  `json:"user_key"`
-		Race    horseracing.RaceID      `json:"main_race_id"`
-	}
-)
 
 // takesBody parses requests with a JSON object, in which unknown members are refused. An
 // empty body is an empty object.

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log"
@@ -24,13 +25,20 @@ func Example() {
 	dir, _ := os.MkdirTemp("", "ledger")
 	defer os.RemoveAll(dir)
 
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "races.db")+"?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
 	client := fake.Client()
-	l, err := ledger.Open(filepath.Join(dir, "races.ledger"), client, ledger.WithMaxFee(horseracing.NewBigInt(20)),
+	if err := ledger.Create(context.Background(), db, client); err != nil { // once, by the person who sets the bot up
+		log.Fatal(err)
+	}
+	l, err := ledger.Open(context.Background(), db, client, ledger.WithMaxFee(horseracing.NewBigInt(20)),
 		ledger.WithDailyBudget(horseracing.NewBigInt(100), time.UTC))
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer l.Close()
 	for minute := range 2 { // a real bot runs until its context ends
 		fmt.Println("minute", minute)
 		if err := l.Settle(context.Background()); err != nil {
@@ -41,7 +49,11 @@ func Example() {
 		}
 		fake.Advance(time.Minute) // a real bot waits
 	}
-	for e := range l.Entries() {
+	all, err := l.Entries(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range all {
 		fmt.Printf("race %d is %s\n", e.Race, e.State)
 	}
 	// Output:

@@ -1,34 +1,36 @@
 // Package ledger registers horses so that no fee is paid twice and no budget is exceeded, even if
 // programs are killed or responses are lost.
 //
-// A [Ledger] is a file of JSON Lines that any number of processes can have open. Just before
-// [Ledger.Register] sends a registration, it locks the file, reads what others appended,
-// checks the pair of horse and race and the budgets, and appends a line with the state
-// [Sending]. Once the outcome is known, it appends another line. Each line is on disk before
-// the ledger continues. The file is locked only while a line is checked and written, never
-// during a request. A pair whose last line is Sending, [Unknown] or [Entered] is not sent
-// again by any process, and its fee counts against the budgets. So the worst that a killed
-// program leaves is an outcome that has to be looked up. [Ledger.Settle] reads such an outcome
+// A [Ledger] is two tables in a database that the caller opens: in SQLite for the processes of a computer, or in
+// PostgreSQL for those of several. Any number of processes can use it. Just before [Ledger.Register] sends
+// a registration, it checks the pair of horse and race and the budgets, and adds an entry with the state [Sending],
+// in a transaction that excludes other writers. It sends only once that transaction is committed. Once the outcome is
+// known, another transaction notes it. No transaction is open during a request. A pair whose state is Sending,
+// [Unknown] or [Entered] is not sent again by any process, and its fee counts against the budgets. So the worst
+// that a killed program leaves is an outcome that has to be looked up. [Ledger.Settle] reads such an outcome
 // from the race; a bot calls it each minute or so while it continues with other races.
 // [Ledger.Decide] records an outcome that a person found out in the game. Hours may pass until
 // a race lists its horses, so choose budgets that leave room for the fees of a few such
-// registrations. A lock file beside the ledger records how many bytes were written. If the
-// ledger was emptied, replaced by a shorter file or lost, [Open] therefore returns an error
-// instead of starting an empty ledger.
+// registrations.
+//
+// [Create] makes the tables, once. [Open] returns an error if they are not there, so a database that was lost or
+// emptied never is a new ledger. But nothing notices that an old copy was restored while no program was running.
+//
+// What is committed must survive a loss of power. In SQLite that takes synchronous=EXTRA (in WAL mode FULL), which
+// are not its defaults, and a busy_timeout; in PostgreSQL synchronous_commit must not be off. With the driver
+// modernc.org/sqlite:
+//
+//	db, err := sql.Open("sqlite", "file:races.db?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
 //
 // The ledger does not read the race before it registers a horse: the caller passes the fee.
 package ledger
 
 import (
-	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -40,7 +42,7 @@ import (
 
 // Sentinels for errors.Is. If an error matches one of them, nothing was sent.
 var (
-	ErrInUse     = errors.New("the ledger is in use")                              // another process, never this one, held the lock for five seconds
+	ErrInUse     = errors.New("the ledger is in use")                              // for five seconds another transaction was in the way, or the database had no connection free
 	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or longer than 100 digits
 	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
@@ -49,7 +51,7 @@ var (
 
 // Entry is the registration of a horse in a race.
 type Entry struct {
-	Time  time.Time               `json:"time"` // when its first line was written
+	Time  time.Time               `json:"time"` // when it was noted as Sending
 	Horse horseracing.HorseNumber `json:"horse"`
 	Race  horseracing.RaceID      `json:"race"`
 	Fee   horseracing.BigInt      `json:"fee"`
@@ -80,92 +82,68 @@ func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
 // isHeld reports whether the fee may be paid.
 func (e Entry) isHeld() bool { return e.State == Sending || e.State == Unknown }
 
-// Ledger records registrations in a file. Its methods are safe for concurrent use.
+// Ledger records registrations in a database. Its methods are safe for concurrent use. It needs no closing; the
+// database is closed by the caller, after all calls of Register and Settle have returned.
 type Ledger struct {
-	path    string // absolute
-	lock    lock
+	db      *sql.DB
 	client  *horseracing.Client
 	service string // the client's base URL
-	sync    func(*os.File) error
 
 	total, perDay, maxFee *horseracing.BigInt // nil if not set
 	location              *time.Location      // of the days
-	freeRaces, isReadOnly bool
+	freeRaces             bool
+	withoutLook           bool
 
-	mu      sync.Mutex // not held while sending
-	size    int64      // of the lines that were read and written
-	lines   int
-	last    []byte // of them
-	isTorn  bool   // what is in the file after them
-	broken  error  // why nothing can be appended: a line could not be written, or the ledger is closed
-	entries map[pair]Entry
+	turn   chan struct{} // has a value while a transaction of this Ledger writes
+	writes int64         // how many the ledger had after this Ledger wrote last, belongs to turn
 }
 
-// Open opens the ledger at path, or creates an empty one that only the user can read. A
-// relative path still means the same file if the program changes its folder. Registrations are
-// sent with client. Open creates a lock file, path.lock, beside the ledger, and does not
-// remove it. If path is a link, Open creates another lock file beside the link's target.
-//
-// The error matches ErrInvalidArgument if the ledger has sent registrations to another base
-// URL. The lock file records the length of the ledger. If the ledger is missing although its
-// lock file exists, or is shorter than recorded, earlier payments are no longer known, and
-// Open returns an error that says what to do. Open reads the whole file and does not change
-// it. Blank lines, CRLF and byte order marks are accepted, and an incomplete last line is
-// ignored. If an entry has a time in the future, because a clock was ahead, it counts against
-// the budget of every day until that time.
-func Open(path string, client *horseracing.Client, opts ...Option) (*Ledger, error) {
-	l := &Ledger{client: client, service: client.BaseURL(), sync: (*os.File).Sync, location: time.UTC, entries: map[pair]Entry{}}
+// Open opens the ledger that [Create] made in a database. Registrations are sent with client. Open writes
+// nothing. The error matches ErrInvalidArgument if the ledger was made for another base URL. One connection of db
+// is enough (SetMaxOpenConns(1)), as long as the caller calls no method while it holds that one. If an entry has a
+// time in the future, because a clock was ahead, it counts against the budget of every day until that time.
+func Open(ctx context.Context, db *sql.DB, client *horseracing.Client, opts ...Option) (*Ledger, error) {
+	l := &Ledger{db: db, client: client, service: client.BaseURL(), location: time.UTC, turn: make(chan struct{}, 1)}
 	for _, opt := range opts {
 		opt(l)
 	}
 	if l.location == nil {
-		return nil, fmt.Errorf("ledger: %s: %w: the location of WithDailyBudget is nil", path, horseracing.ErrInvalidArgument)
+		return nil, fmt.Errorf("ledger: %w: the location of WithDailyBudget is nil", horseracing.ErrInvalidArgument)
 	}
-	var err error
-	if l.path, err = filepath.Abs(path); err == nil { // the program may change its folder
-		err = l.open()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %s: %w", path, err)
+	if err := l.verify(ctx); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	return l, nil
 }
 
-// Read returns the entries in the file at path, one for each pair with its latest state,
-// in the order in which they were sent. It does not lock or change the file, so it can be
-// used while programs have the ledger open. An incomplete last line is ignored.
-func Read(path string) ([]Entry, error) {
-	l := &Ledger{path: path, entries: map[pair]Entry{}} // of any service
-	if err := l.load(); err != nil {
-		return nil, fmt.Errorf("ledger: %s: %w", path, err)
+// Read returns the entries of the ledger in a database, as [Ledger.Entries] does. It needs no client.
+func Read(ctx context.Context, db *sql.DB) ([]Entry, error) {
+	l := &Ledger{db: db} // of any service
+	if err := l.verify(ctx); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return sorted(l.entries), nil
-}
-
-// Close closes the ledger. Call it after all calls of Register and Settle have returned,
-// because outcomes cannot be recorded afterwards.
-func (l *Ledger) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.broken = errors.New("the ledger is closed")
-	return nil
+	return l.Entries(ctx)
 }
 
 // Check returns nil if Register would send the registration now, or else the error with
 // which Register would refuse it. It writes nothing.
-func (l *Ledger) Check(r horseracing.Registration, fee horseracing.BigInt) error {
-	_, err := l.look(r, fee)
+func (l *Ledger) Check(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) error {
+	_, err := l.look(ctx, r, fee)
 	return err
 }
 
-// look is check after a reading of the file without the lock.
-func (l *Ledger) look(r horseracing.Registration, fee horseracing.BigInt) (e Entry, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err = l.load(); err == nil {
-		e, err = l.check(r, fee)
+// look is check outside of a transaction.
+func (l *Ledger) look(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+	if ctx == nil {
+		return Entry{}, fmt.Errorf("ledger: %w: the context is nil", horseracing.ErrInvalidArgument)
 	}
-	return e, l.named(pair{r.Horse, r.Race}, err)
+	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, ErrInUse)
+	defer cancel()
+	e, err := l.check(ctx, l.db, r, fee)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return e, named(pair{r.Horse, r.Race}, err)
 }
 
 // maxDigits is the length of the longest fee that can be read again.
@@ -173,9 +151,9 @@ const maxDigits = 100
 
 // check returns the entry of a registration that may be sent now. With ErrEntered and
 // ErrUnsettled it returns the existing entry.
-func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
 	sign := fee.Cmp(horseracing.BigInt{})
-	switch e := l.entries[pair{r.Horse, r.Race}]; {
+	switch {
 	case r.Horse < 1 || r.Race < 1 || r.UserKey == "":
 		return Entry{}, fmt.Errorf("%w: a registration needs a horse, a race and a user key", horseracing.ErrInvalidArgument)
 	case sign < 0 || len(fee.String()) > maxDigits:
@@ -184,13 +162,18 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 		return Entry{}, fmt.Errorf("%w: it is zero, perhaps because the service left the fee out; WithFreeRaces allows it", ErrFee)
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
 		return Entry{}, &LimitError{Err: ErrFee, Amount: fee, Limit: *l.maxFee}
-	case e.State == Entered:
-		return e, ErrEntered
-	case e.isHeld():
-		return e, fmt.Errorf("%w (state %s); call Settle, or Decide if you know the outcome", ErrUnsettled, e.State)
 	}
-	e := Entry{Time: time.Now().UTC(), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
-	if err := l.checkBudgets(e); err != nil {
+	known, err := get(ctx, q, pair{r.Horse, r.Race})
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case known.State == Entered:
+		return known, ErrEntered
+	case known.isHeld():
+		return known, fmt.Errorf("%w (state %s); call Settle, or Decide if you know the outcome", ErrUnsettled, known.State)
+	}
+	e := Entry{Time: time.Now().UTC().Truncate(time.Microsecond), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
+	if err := l.checkBudgets(ctx, q, e); err != nil {
 		return Entry{}, err
 	}
 	return e, nil
@@ -198,7 +181,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 
 // Register checks the fee, the existing entries and the budgets. If nothing forbids the
 // registration, Register sends it and records its outcome. fee is the race's entry fee. The
-// entries and the budgets are checked again, together with what other processes appended, just
+// entries and the budgets are checked again, together with what other processes wrote, just
 // before the registration is sent.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown, the
@@ -207,7 +190,7 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // If the ledger refuses for another reason, such as ErrFee or ErrBudget, the entry is zero.
 // After any other error the entry is Refused, the fee is not paid, and the pair can be
 // registered again. If no request was made, for example because the service refuses requests
-// at the moment, the Refused entry is not written to the file.
+// at the moment, the Refused entry is not written to the database.
 //
 // A refusal with status 400, 409 or 422 may mean that the horse is registered already, because
 // a proxy has sent the request twice. So Register then reads the race once, with
@@ -222,17 +205,18 @@ func (l *Ledger) check(r horseracing.Registration, fee horseracing.BigInt) (Entr
 // After ctx has ended, Register still reads the race if the registration was refused, which
 // takes at most 30 seconds, and still writes the outcome. So it may return later than ctx ends.
 //
-// If the outcome cannot be written to the file, the error says so. The returned entry has the
-// outcome, but the entry in the file stays Sending. After a failed write, Register sends
-// nothing until the ledger is opened again.
+// If the outcome cannot be written, Register tries again for 20 seconds, as a database server may be restarting. Then the
+// error says so: the returned entry has the outcome, but the entry in the database stays Sending.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (entry Entry, err error) {
-	if entry, err = l.look(r, fee); err != nil {
+	if entry, err = l.look(ctx, r, fee); err != nil {
 		return entry, err
 	}
 	isSent := false
 	var refusal error // by this ledger
 	_, err = l.client.Races.Register(transport.Await(ctx), r, append(slices.Clip(opts), horseracing.OnSend(func() error {
-		entry, refusal = l.send(ctx, r, fee)
+		if entry, refusal = l.sight(ctx, r, fee); refusal == nil {
+			entry, refusal = l.send(ctx, r, fee)
+		}
 		isSent = refusal == nil
 		return refusal
 	}))...)
@@ -246,7 +230,11 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	ctx = context.WithoutCancel(ctx)
 	entry.Note = note(err)
 	entry.State, err = l.outcome(ctx, r, err)
-	entry, failed := l.conclude(ctx, outcomeWait, entry)
+	entry, failed := l.conclude(ctx, entry)
+	for end := time.Now().Add(outcomeWait); failed != nil && time.Now().Before(end); {
+		time.Sleep(time.Second)
+		entry, failed = l.conclude(ctx, entry)
+	}
 	if entry.State == Entered {
 		err = nil
 	}
@@ -267,18 +255,47 @@ func note(err error) string {
 }
 
 // send records that a registration is being sent now. With ErrEntered and ErrUnsettled it
-// returns the existing entry.
+// returns the existing entry. If the entry may be there although the commit failed, it is Refused, as it is
+// certainly not sent. If that fails too, it stays Sending until Settle finds that it is absent.
 func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (entry Entry, err error) {
-	err = l.locked(ctx, lockWait, func() (err error) {
-		if entry, err = l.check(r, fee); err == nil {
-			err = l.append(entry)
+	err = l.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if entry, err = l.check(ctx, tx, r, fee); err == nil {
+			err = put(ctx, tx, entry)
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrEntered) && !errors.Is(err, ErrUnsettled) { // it may be written and is not sent
+	if errors.Is(err, errCommit) {
+		entry.State, entry.Note = Refused, "not sent: "+err.Error()
+		_, _ = l.conclude(context.WithoutCancel(ctx), entry)
+	}
+	if err != nil && !errors.Is(err, ErrEntered) && !errors.Is(err, ErrUnsettled) {
 		entry = Entry{}
 	}
-	return entry, l.named(pair{r.Horse, r.Race}, err)
+	return entry, named(pair{r.Horse, r.Race}, err)
+}
+
+// outcomeWait is how long an outcome that cannot be written is tried again.
+const outcomeWait = 20 * time.Second
+
+// sight is the look before paying.
+func (l *Ledger) sight(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+	if l.withoutLook {
+		return Entry{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readingWait)
+	defer cancel()
+	race, err := l.client.Races.Get(registration.Uncached(ctx), r.Race)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("nothing was sent, as the race cannot be read: %w", err)
+	case race.MainRaceID != r.Race:
+		err = errors.New("nothing was sent, as the race that was read has no id")
+	case race.Has(r.Horse):
+		return Entry{Horse: r.Horse, Race: r.Race, Fee: fee, State: Entered, Note: "listed by the race"}, named(pair{r.Horse, r.Race}, ErrEntered)
+	case race.EntryFee.Cmp(fee) != 0:
+		err = fmt.Errorf("%w: the race takes %s, and %s was passed", ErrFee, race.EntryFee, fee)
+	}
+	return Entry{}, named(pair{r.Horse, r.Race}, err)
 }
 
 // readingWait limits the reading of a race after a refusal, which the end of the caller's context
@@ -303,7 +320,7 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 	switch {
 	case isIn:
 		return Entered, err
-	case undecided != nil && !isUnlisted:
+	case undecided != nil && !isUnlisted, api.StatusCode == http.StatusConflict:
 		return Unknown, fmt.Errorf("%w: %w; call Ledger.Settle before registering again", horseracing.ErrOutcomeUnknown, err)
 	}
 	return Refused, err
@@ -311,19 +328,21 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 
 // conclude records an outcome, and returns the entry as it is now. What another process
 // recorded in the meantime stays, unless e is Entered, which is certain.
-func (l *Ledger) conclude(ctx context.Context, wait time.Duration, e Entry) (Entry, error) {
+func (l *Ledger) conclude(ctx context.Context, e Entry) (Entry, error) {
 	now := e
-	err := l.locked(ctx, wait, func() error {
-		now = l.entries[e.pair()]
+	err := l.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if now, err = get(ctx, tx, e.pair()); err != nil {
+			return err
+		}
 		isOurs := now.isHeld() && now.Time.Equal(e.Time)
 		if isOurs || e.State == Entered && now.State != Entered {
 			now = e
-			return l.append(e)
+			return put(ctx, tx, e)
 		}
 		return nil
 	})
 	if err != nil {
-		return e, l.named(e.pair(), fmt.Errorf("it is %s, but this could not be recorded: %w", e.State, err))
+		return e, named(e.pair(), fmt.Errorf("it is %s, but this could not be recorded: %v", e.State, err))
 	}
 	return now, nil
 }
@@ -340,13 +359,16 @@ const settleAtOnce = 8
 // call can find out the outcome. If RetryAt is zero, a person has to look for the horse in the
 // game and call [Ledger.Decide].
 func (l *Ledger) Settle(ctx context.Context) error {
-	held := slices.DeleteFunc(slices.Collect(l.Entries()), func(e Entry) bool { return !e.isHeld() })
+	held, err := list(ctx, l.db, `state IN ('sending', 'unknown')`)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
 	errs := make([]error, len(held))
 	turns := make(chan struct{}, settleAtOnce)
 	var settling sync.WaitGroup
 	for i, e := range held {
 		turns <- struct{}{}
-		errs[i] = l.named(e.pair(), &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: errors.New("the goroutine that read the race was ended")})
+		errs[i] = named(e.pair(), &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: errors.New("the goroutine that read the race was ended")})
 		settling.Go(func() {
 			defer func() { <-turns }() // also if the caller's code ends the goroutine
 			errs[i] = l.settle(ctx, e)
@@ -359,13 +381,13 @@ func (l *Ledger) Settle(ctx context.Context) error {
 func (l *Ledger) settle(ctx context.Context, e Entry) error {
 	isIn, err := l.client.Races.Registered(ctx, e.Race, e.Horse)
 	if err != nil {
-		return l.named(e.pair(), err)
+		return named(e.pair(), err)
 	}
 	e.State, e.Note = Absent, "settled"
 	if isIn {
 		e.State = Entered
 	}
-	if _, err = l.conclude(ctx, lockWait, e); err != nil {
+	if _, err = l.conclude(ctx, e); err != nil {
 		return &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: err}
 	}
 	return nil
@@ -375,48 +397,46 @@ func (l *Ledger) settle(ctx context.Context, e Entry) error {
 // that was determined by hand. The process that sent it must have ended. Decide returns
 // ErrInvalidArgument if state is not Entered or Absent, or if the entry is not Sending or
 // Unknown.
-func (l *Ledger) Decide(horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
+func (l *Ledger) Decide(ctx context.Context, horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
 	p := pair{horse, race}
-	err := l.locked(context.Background(), lockWait, func() error {
-		e := l.entries[p]
+	err := l.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		e, err := get(ctx, tx, p)
+		if err != nil {
+			return err
+		}
 		if !e.isHeld() || state != Entered && state != Absent {
 			return fmt.Errorf("%w: it is %q and cannot become %q: only a sending or unknown entry can become entered or absent", horseracing.ErrInvalidArgument, e.State, state)
 		}
 		e.State, e.Note = state, note
-		return l.append(e)
+		return put(ctx, tx, e)
 	})
-	return l.named(p, err)
+	return named(p, err)
 }
 
 // Entries returns the entries, one for each pair with its latest state, in the order in
-// which they were sent. Later changes do not affect the returned sequence. If the file cannot
-// be read, the sequence has the entries that were read before, and [Ledger.Check] returns an
-// error for any registration.
-func (l *Ledger) Entries() iter.Seq[Entry] {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_ = l.load()
-	return slices.Values(sorted(l.entries))
-}
-
-// sorted returns the entries in the order in which they were sent, by the clock.
-func sorted(entries map[pair]Entry) []Entry {
-	list := slices.AppendSeq([]Entry{}, maps.Values(entries))
-	slices.SortFunc(list, func(a, b Entry) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Race, b.Race)) })
-	return list
+// which they were sent.
+func (l *Ledger) Entries(ctx context.Context) ([]Entry, error) {
+	entries, err := list(ctx, l.db, `horse > 0`)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return entries, nil
 }
 
 // Paid returns the sum of the fees of Entered, Sending and Unknown entries that were sent at
 // or after since, which is what the budgets count. If since is zero, all such entries count.
-func (l *Ledger) Paid(since time.Time) horseracing.BigInt {
-	paid, held := Sum(l.Entries(), since)
-	return paid.Add(held)
+func (l *Ledger) Paid(ctx context.Context, since time.Time) (horseracing.BigInt, error) {
+	paid, err := sum(ctx, l.db, ` AND sent_at >= $1`, since.UnixMicro())
+	if err != nil {
+		return paid, fmt.Errorf("ledger: %w", err)
+	}
+	return paid, nil
 }
 
-// named adds the file and the pair to an error.
-func (l *Ledger) named(p pair, err error) error {
+// named adds the pair to an error.
+func named(p pair, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ledger: %s: horse %d in race %d: %w", l.path, p.horse, p.race, err)
+	return fmt.Errorf("ledger: horse %d in race %d: %w", p.horse, p.race, err)
 }

@@ -2,13 +2,12 @@ package ledger_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,10 +23,7 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-const (
-	registerPath = "/api/v1/races/register"
-	service      = double.Refused // the base URL of a fake in memory
-)
+const registerPath = "/api/v1/races/register"
 
 // newFake starts a fake with races 1 to n, which cost 10 each and close in an hour.
 func newFake(t testing.TB, n int) *horseracingtest.Server {
@@ -64,15 +60,17 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func open(path string, client *horseracing.Client, opts ...ledger.Option) *ledger.Ledger {
-	return double.Must(ledger.Open(path, client, opts...))
+// open opens a ledger that does not look before it pays: what the fake is told to do is for what follows.
+func open(db *sql.DB, client *horseracing.Client, opts ...ledger.Option) *ledger.Ledger {
+	return double.Must(ledger.Open(context.Background(), db, client, append(opts, ledger.WithoutLook())...))
 }
 
 // newLedger starts such a fake, and opens a new ledger for it.
-func newLedger(t testing.TB, n int, opts ...ledger.Option) (*horseracingtest.Server, string, *ledger.Ledger) {
+func newLedger(t testing.TB, n int, opts ...ledger.Option) (*horseracingtest.Server, *sql.DB, *ledger.Ledger) {
 	t.Helper()
-	fake, path := newFake(t, n), filepath.Join(t.TempDir(), "l")
-	return fake, path, open(path, fake.Client(), opts...)
+	fake := newFake(t, n)
+	db := create(t, fake.Client())
+	return fake, db, open(db, fake.Client(), opts...)
 }
 
 var (
@@ -103,13 +101,13 @@ func expectSent(t *testing.T, fake *horseracingtest.Server, want int) {
 
 // expectError fails the test unless an error is or wraps want, or both are nil, and its text has
 // these parts.
-func expectError(t *testing.T, want, err error, parts ...string) {
+func expectError(t testing.TB, want, err error, parts ...string) {
 	t.Helper()
 	double.Equal(t, "error", want, err, cmpopts.EquateErrors())
 	expectParts(t, fmt.Sprint(err), parts...)
 }
 
-func expectParts(t *testing.T, text string, parts ...string) {
+func expectParts(t testing.TB, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
@@ -122,14 +120,10 @@ func expectParts(t *testing.T, text string, parts ...string) {
 func expectStates(t *testing.T, l *ledger.Ledger, want ...string) {
 	t.Helper()
 	var got []string
-	for e := range l.Entries() {
+	for _, e := range entries(l) {
 		got = append(got, fmt.Sprintf("%d %s", e.Race, e.State))
 	}
 	double.Equal(t, "states", want, got)
-}
-
-func read(path string) string {
-	return string(double.Must(os.ReadFile(path)))
 }
 
 // What the service responded, or that it did not, decides the state of an entry, and the state what
@@ -165,18 +159,19 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 		"409, and it is listed":        {true, nil, refusal(409), ledger.Entered},
 		"422, and it is listed":        {true, nil, refusal(422), ledger.Entered},
 		"403 needs no reading":         {true, nil, refusal(403), ledger.Refused},
-		"it is not listed":             {false, nil, refusal(409), ledger.Refused},
+		"it is not listed":             {false, nil, refusal(422), ledger.Refused},
+		"409, and it is not listed":    {false, nil, refusal(409), ledger.Unknown}, // a proxy may have sent it twice, and the race lists late
 		"there is no race":             {false, reading(404, ""), refusal(400), ledger.Refused},
 		"a proxy has no such page":     {false, reading(404, "<html>"), refusal(409), ledger.Unknown},
 		"a cache lists it":             {true, cached(0), refusal(409), ledger.Entered},
 		"a cache does not list it":     {false, cached(0), refusal(409), ledger.Unknown},
 		"a cache has no race":          {false, cached(404), refusal(409), ledger.Unknown},
 		"the race cannot be read":      {false, reading(400, ""), refusal(409), ledger.Unknown},
-		"after a 429 it is not listed": {false, limited, refusal(409), ledger.Refused},
+		"after a 429 it is not listed": {false, limited, refusal(422), ledger.Refused},
 		"after a 429 it is listed":     {true, limited, refusal(409), ledger.Entered},
 		"the second heat lists it":     {false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,"participants":[{"number":1}]}]`), refusal(409), ledger.Entered},
-		"no heat lists it":             {false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,`+others+`]`), refusal(409), ledger.Refused},
-		"it lists nobody":              {false, reading(200, `[{"main_race_id":1}]`), refusal(409), ledger.Refused},
+		"no heat lists it":             {false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,`+others+`]`), refusal(422), ledger.Refused},
+		"it lists nobody":              {false, reading(200, `[{"main_race_id":1}]`), refusal(422), ledger.Refused},
 		"a heat cannot be read":        {false, reading(200, `[{"main_race_id":1,`+others+`,{"main_race_id":1,"entry_fee":{}}]`), refusal(409), ledger.Unknown},
 		"a horse without a number":     {false, reading(200, `[{"main_race_id":1,"participants":[{}]}]`), refusal(409), ledger.Unknown},
 		"a race without an id":         {false, reading(200, `[{`+others+`]`), refusal(409), ledger.Unknown},
@@ -184,7 +179,7 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 		"another shape":                {false, reading(200, `"asleep"`), refusal(409), ledger.Unknown},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			fake, path, l := newLedger(t, 2)
+			fake, db, l := newLedger(t, 2)
 			if test.entered {
 				double.Must(fake.Client().Races.Register(t.Context(), registration(fake, 1)))
 			}
@@ -202,13 +197,13 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 				double.Equal(t, "past caches", "no-cache", r.Header.Get("Cache-Control"))
 			}
 			want.Note = e.Note
-			for _, got := range []ledger.Entry{e, slices.Collect(l.Entries())[0], slices.Collect(open(path, fake.Client()).Entries())[0]} {
+			for _, got := range []ledger.Entry{e, entries(l)[0], read(t, db)[0]} {
 				double.Equal(t, "entry", want, got)
 			}
-			limited, counts := open(path, fake.Client(), ledger.WithBudget(tokens(19))), test.want != ledger.Refused
-			next := limited.Check(registration(fake, 2), tokens(10))
+			limited, counts := open(db, fake.Client(), ledger.WithBudget(tokens(19))), test.want != ledger.Refused
+			next := limited.Check(t.Context(), registration(fake, 2), tokens(10))
 			double.Equal(t, "the next is beyond the budget", counts, errors.Is(next, ledger.ErrBudget))
-			double.Equal(t, "counts as paid", counts, !l.Paid(time.Time{}).IsZero())
+			double.Equal(t, "counts as paid", counts, !double.Must(l.Paid(t.Context(), time.Time{})).IsZero())
 			time.Sleep(time.Hour / 2)
 			fake.ResetLog()
 			again, err := register(t, l, fake, 1)
@@ -219,28 +214,25 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 	}
 }
 
-func TestALineIsInTheFileBeforeTheRequestIsSent(t *testing.T) {
-	fake, path, l := newLedger(t, 1)
-	var then string
+func TestTheEntryIsCommittedBeforeTheRequestIsSent(t *testing.T) {
+	fake, db, l := newLedger(t, 1)
+	var then []ledger.Entry
 	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		then = read(path)
+		then = read(t, db)
 		return horseracingtest.Response{Status: 403, Body: `{"error":"of ` + fake.APIKey + " and " + string(fake.UserKey(0)) + `"}`}, true
 	})
 	e, _ := register(t, l, fake, 1)
-	now := read(path)
-	after, stays := strings.CutPrefix(now, then)
-	double.Equal(t, "lines when the request was received, and afterwards", [2]int{1, 1}, [2]int{strings.Count(then, "\n"), strings.Count(after, "\n")})
-	double.Equal(t, "the first line stays", true, stays)
-	expectParts(t, then, `"state":"sending"`)
-	expectParts(t, after, `"state":"refused"`)
+	now := read(t, db)
+	double.Equal(t, "entries when the request was received, and afterwards", []int{1, 1}, []int{len(then), len(now)})
+	double.Equal(t, "states", []ledger.State{ledger.Sending, ledger.Refused}, []ledger.State{then[0].State, now[0].State})
 	expectParts(t, e.Note, "status 403")
-	double.Equal(t, "a key is in the file", false, strings.Contains(now, fake.APIKey) || strings.Contains(now, string(fake.UserKey(0))))
+	double.Equal(t, "a key is in the database", false, strings.Contains(now[0].Note, fake.APIKey) || strings.Contains(now[0].Note, string(fake.UserKey(0))))
 }
 
 // A bot that continues while the service refuses everything for an hour must not fill the disk.
-func TestWhatIsNotSentIsRefusedAndLeavesNoLine(t *testing.T) {
+func TestWhatIsNotSentIsRefusedAndLeavesNoEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, path, l := newLedger(t, 2)
+		fake, db, l := newLedger(t, 2)
 		fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 429, Header: http.Header{"Retry-After": {"3600"}}, Times: -1})
 		for race := 1; race <= 2; race++ {
 			e, err := register(t, l, fake, race)
@@ -248,15 +240,14 @@ func TestWhatIsNotSentIsRefusedAndLeavesNoLine(t *testing.T) {
 			double.Equal(t, "state, and whether it is unknown and noted", []any{ledger.Refused, false, true}, []any{e.State, errors.Is(err, horseracing.ErrOutcomeUnknown), e.Note != ""})
 		}
 		var none context.Context
-		e, err := l.Register(none, registration(fake, 2), tokens(10))
+		_, err := l.Register(none, registration(fake, 2), tokens(10))
 		expectError(t, horseracing.ErrInvalidArgument, err)
-		double.Equal(t, "state without a context", ledger.Refused, e.State)
 		for _, r := range []horseracing.Registration{{Horse: 1, Race: 2}, {Race: 2, UserKey: "k"}, {Horse: 1, UserKey: "k"}} {
 			e, err := l.Register(t.Context(), r, tokens(10))
 			expectError(t, horseracing.ErrInvalidArgument, err, "needs a horse, a race and a user key")
 			double.Equal(t, "entry", ledger.Entry{}, e)
 		}
-		double.Equal(t, "lines", 2, strings.Count(read(path), "\n"))
+		double.Equal(t, "entries", 1, len(read(t, db)))
 		expectSent(t, fake, 1)
 	})
 }
@@ -271,10 +262,15 @@ func TestPairsAndLimits(t *testing.T) {
 	day := func(n int64) ledger.Option { return ledger.WithDailyBudget(tokens(n), time.FixedZone("east", 3*60*60)) }
 	free, highest, budget := ledger.WithFreeRaces(), ledger.WithMaxFee(tokens(10)), func(n int64) ledger.Option { return ledger.WithBudget(tokens(n)) }
 	const midnight = "1999-12-31T21:00:00Z" // in the east
-	past, today, future := lineAt("1999-12-31T20:59:59Z", 99, ledger.Sending), lineAt(midnight, 99, ledger.Sending), lineAt("2000-06-01T00:00:00Z", 99, ledger.Sending)
-	sending, entered, absent := lineAt(midnight, 2, ledger.Sending), lineAt(midnight, 2, ledger.Entered), lineAt(midnight, 2, ledger.Absent)
+	type row struct {
+		sent  string
+		race  int
+		state ledger.State
+	}
+	past, today, future := row{"1999-12-31T20:59:59Z", 99, ledger.Sending}, row{midnight, 99, ledger.Sending}, row{"2000-06-01T00:00:00Z", 99, ledger.Sending}
+	sending, entered, absent := row{midnight, 2, ledger.Sending}, row{midnight, 2, ledger.Entered}, row{midnight, 2, ledger.Absent}
 	for name, test := range map[string]struct {
-		file  string // the horse is registered for race 2
+		file  row // the horse is registered for race 2
 		fee   horseracing.BigInt
 		opts  options
 		is    error
@@ -299,10 +295,14 @@ func TestPairsAndLimits(t *testing.T) {
 		"by a clock that was ahead":         {file: future, fee: tokens(10), opts: options{day(19)}, is: ledger.ErrBudget, limit: 19},
 	} {
 		double.Run(t, name, func(t *testing.T) { // it begins at midnight, UTC
-			fake, path := newFake(t, 2), filepath.Join(t.TempDir(), "l")
-			write(t, path, test.file)
-			l := open(path, fake.Client(), test.opts...)
-			checked := l.Check(registration(fake, 2), test.fee)
+			fake := newFake(t, 2)
+			db := create(t, fake.Client())
+			if test.file.race > 0 {
+				insertAt(t, db, test.file.sent, test.file.race, test.file.state)
+			}
+			before := read(t, db)
+			l := open(db, fake.Client(), test.opts...)
+			checked := l.Check(t.Context(), registration(fake, 2), test.fee)
 			e, err := l.Register(t.Context(), registration(fake, 2), test.fee)
 			expectError(t, test.is, err)
 			double.Equal(t, "error of Check", fmt.Sprint(err), fmt.Sprint(checked))
@@ -311,12 +311,11 @@ func TestPairsAndLimits(t *testing.T) {
 			double.Equal(t, "limit", tokens(test.limit), limit.Limit)
 			if err == nil {
 				expectSent(t, fake, 1)
-				double.Equal(t, "is in the file", true, slices.Contains(slices.Collect(open(path, fake.Client()).Entries()), e))
+				double.Equal(t, "is in the database", true, slices.Contains(read(t, db), e))
 				return
 			}
 			expectSent(t, fake, 0)
-			expectParts(t, err.Error(), path)
-			double.Equal(t, "file", test.file, read(path))
+			double.Equal(t, "entries", before, read(t, db))
 			double.Equal(t, "returns an entry", test.is == ledger.ErrEntered || test.is == ledger.ErrUnsettled, e != ledger.Entry{})
 		})
 	}
@@ -328,10 +327,10 @@ func TestABudgetOfADayCountsTheDayOnWhichTheLineWasWritten(t *testing.T) {
 		time.Sleep(24*time.Hour - 30*time.Second)
 		fake := newFake(t, 2)
 		limiter := double.WaitFunc(func(context.Context) error { time.Sleep(time.Minute); return nil })
-		l := open(filepath.Join(t.TempDir(), "l"), fake.Client(horseracing.WithLimiter(limiter)), ledger.WithDailyBudget(tokens(10), time.UTC))
+		l := open(create(t, fake.Client()), fake.Client(horseracing.WithLimiter(limiter)), ledger.WithDailyBudget(tokens(10), time.UTC))
 		e := double.Must(register(t, l, fake, 1))
 		double.Equal(t, "day", 2, e.Time.Day())
-		expectError(t, ledger.ErrBudget, l.Check(registration(fake, 2), tokens(10)))
+		expectError(t, ledger.ErrBudget, l.Check(t.Context(), registration(fake, 2), tokens(10)))
 	})
 }
 
@@ -354,7 +353,7 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 	}{
 		"it is entered":                           {faults{late(horseracingtest.Fault{})}, ledger.Entered, nil, 1, 2 * time.Second},
 		"it is refused":                           {faults{late(horseracingtest.Fault{Status: 403})}, ledger.Refused, []error{horseracing.ErrForbidden}, 1, 2 * time.Second},
-		"it is refused, and the race is read":     {faults{late(horseracingtest.Fault{Status: 409}), reading}, ledger.Refused, nil, 1, 4 * time.Second},
+		"it is refused, and the race is read":     {faults{late(horseracingtest.Fault{Status: 422}), reading}, ledger.Refused, nil, 1, 4 * time.Second},
 		"rate limited, it is not sent again":      {faults{late(horseracingtest.Fault{Status: 429})}, ledger.Refused, nil, 1, 2 * time.Second},
 		"rate limited, and its context ends then": {faults{{Path: registerPath, Status: 429, Header: http.Header{"Retry-After": {"3"}}}}, ledger.Refused, nil, 1, time.Second},
 		"the second attempt is under way":         {faults{{Path: registerPath, Status: 429}, late(horseracingtest.Fault{})}, ledger.Entered, nil, 2, 2 * time.Second},
@@ -365,7 +364,7 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 	} {
 		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 			double.Run(t, name+"/"+end.Error(), func(t *testing.T) {
-				fake, path, l := newLedger(t, 1)
+				fake, db, l := newLedger(t, 1)
 				fake.Inject(test.faults...)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -386,7 +385,7 @@ func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
 					}
 					expectError(t, is, err)
 				}
-				expectStates(t, open(path, fake.Client()), "1 "+string(test.want))
+				expectStates(t, open(db, fake.Client()), "1 "+string(test.want))
 			})
 		}
 	}
@@ -411,23 +410,23 @@ func undecided(t *testing.T, err error) (all []*horseracing.UndecidedError) {
 
 func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, path, l := newLedger(t, 12)
+		fake, db, l := newLedger(t, 12)
 		lose(t, fake, l, lostResponse, 1)
 		lose(t, fake, l, horseracingtest.Fault{TakesEffectAfter: 10 * time.Minute}, 2)
 		lose(t, fake, l, lostRequest, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 		double.Must(fake.Client().Races.Register(t.Context(), registration(fake, 12)))
-		write(t, path, read(path)+lineOf(12, ledger.Sending)) // by a process that was killed
+		insert(t, db, 12, ledger.Sending) // by a process that was killed
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Delay: time.Second, Times: -1})
 		fake.ResetLog()
 		err := l.Settle(t.Context())
-		expectError(t, horseracing.ErrOutcomeUnknown, err, path+": horse 1 in race 2: ")
+		expectError(t, horseracing.ErrOutcomeUnknown, err, "horse 1 in race 2: ")
 		again := undecided(t, err)
 		double.Equal(t, "requests, at the same time, undecided", []int{12, 8, 10}, []int{fake.RequestCount(), fake.MaxInFlight(), len(again)})
-		paid, held := ledger.Sum(l.Entries(), time.Time{})
+		paid, held := ledger.Sum(entries(l), time.Time{})
 		double.Equal(t, "paid and held", []horseracing.BigInt{tokens(20), tokens(100)}, []horseracing.BigInt{paid, held})
 		time.Sleep(time.Until(again[9].RetryAt))
 		must(t, l.Settle(t.Context()))
-		expectStates(t, open(path, fake.Client()), "1 entered", "2 entered", "3 absent", "4 absent", "5 absent", "6 absent",
+		expectStates(t, open(db, fake.Client()), "1 entered", "2 entered", "3 absent", "4 absent", "5 absent", "6 absent",
 			"7 absent", "8 absent", "9 absent", "10 absent", "11 absent", "12 entered")
 		double.Equal(t, "paid", 3, len(fake.Registrations()))
 		expectSent(t, fake, 0) // again
@@ -436,13 +435,13 @@ func TestSettleReadsEachRaceOnceAtMostEightAtATime(t *testing.T) {
 
 // A mock of a caller may end the goroutine that reads, as t.Fatal does.
 func TestSettleEndsIfItsReadingsEndTheirGoroutine(t *testing.T) {
-	fake, path, l := newLedger(t, 0)
+	fake, db, l := newLedger(t, 0)
 	var sending []string
 	for race := 1; race <= 9; race++ {
-		write(t, path, read(path)+lineOf(race, ledger.Sending))
+		insert(t, db, race, ledger.Sending)
 		sending = append(sending, fmt.Sprint(race, " sending"))
 	}
-	wrapped := open(path, fake.Client(double.Wrap(func(http.RoundTripper, *http.Request) (*http.Response, error) {
+	wrapped := open(db, fake.Client(double.Wrap(func(http.RoundTripper, *http.Request) (*http.Response, error) {
 		runtime.Goexit()
 		return nil, nil
 	})))
@@ -457,7 +456,7 @@ func TestSettleEndsIfItsReadingsEndTheirGoroutine(t *testing.T) {
 // that what the service confirms is always recorded.
 func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, path, l := newLedger(t, 3)
+		fake, db, l := newLedger(t, 3)
 		lose(t, fake, l, lostRequest, 1, 2)
 		time.Sleep(3 * time.Hour)
 		addRaces(fake, 3, 3)
@@ -465,11 +464,11 @@ func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 		settled := make(chan error)
 		go func() { settled <- l.Settle(t.Context()) }() // both are absent
 		synctest.Wait()
-		other, horse := open(path, fake.Client()), fake.Horses(0)[0]
-		must(t, errors.Join(other.Decide(horse, 1, ledger.Absent, ""), other.Decide(horse, 2, ledger.Entered, "the game shows it")))
+		other, horse := open(db, fake.Client()), fake.Horses(0)[0]
+		must(t, errors.Join(other.Decide(t.Context(), horse, 1, ledger.Absent, ""), other.Decide(t.Context(), horse, 2, ledger.Entered, "the game shows it")))
 		lose(t, fake, l, lostRequest, 1) // once more: the reading is of the earlier one
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-			expectError(t, nil, other.Decide(horse, 3, ledger.Absent, "too early"))
+			expectError(t, nil, other.Decide(t.Context(), horse, 3, ledger.Absent, "too early"))
 			return horseracingtest.Response{}, false
 		})
 		e, err := register(t, l, fake, 3)
@@ -480,8 +479,9 @@ func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 }
 
 func TestOnlyAHeldEntryCanBeDecided(t *testing.T) {
-	fake, path, l := newLedger(t, 0)
-	write(t, path, lineOf(1, ledger.Sending)+lineOf(2, ledger.Unknown))
+	fake, db, l := newLedger(t, 0)
+	insert(t, db, 1, ledger.Sending)
+	insert(t, db, 2, ledger.Unknown)
 	for _, test := range []struct {
 		race  horseracing.RaceID
 		state ledger.State
@@ -491,9 +491,9 @@ func TestOnlyAHeldEntryCanBeDecided(t *testing.T) {
 		{1, ledger.Entered, nil}, {1, ledger.Absent, horseracing.ErrInvalidArgument},
 		{2, ledger.Absent, nil}, {2, ledger.Entered, horseracing.ErrInvalidArgument}, {3, ledger.Entered, horseracing.ErrInvalidArgument},
 	} {
-		before := read(path)
-		expectError(t, test.want, l.Decide(1, test.race, test.state, "by me"))
-		double.Equal(t, fmt.Sprint("the file changes for race ", test.race, " as ", test.state), test.want == nil, read(path) != before)
+		before := read(t, db)
+		expectError(t, test.want, l.Decide(t.Context(), 1, test.race, test.state, "by me"))
+		double.Equal(t, fmt.Sprint("the entries change for race ", test.race, " as ", test.state), test.want == nil, !slices.Equal(read(t, db), before))
 	}
-	expectStates(t, open(path, fake.Client()), "1 entered", "2 absent")
+	expectStates(t, open(db, fake.Client()), "1 entered", "2 absent")
 }

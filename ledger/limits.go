@@ -1,8 +1,8 @@
 package ledger
 
 import (
+	"context"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -36,11 +36,9 @@ func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }
 
-// WithReadOnly makes [Open] create and change nothing, not even a lock file: a file that does
-// not exist is an empty ledger. [Ledger.Check] and [Ledger.Entries] work as usual. Register,
-// Settle and Decide return an error, and Register sends nothing.
-func WithReadOnly() Option {
-	return func(l *Ledger) { l.isReadOnly = true }
+// WithoutLook leaves the look before paying out.
+func WithoutLook() Option {
+	return func(l *Ledger) { l.withoutLook = true }
 }
 
 // LimitError is returned when a fee is above the limit of WithMaxFee, or would exceed a
@@ -61,22 +59,30 @@ func (e *LimitError) Unwrap() error { return e.Err }
 
 // checkBudgets checks the sums of the fees with e, in all and on its day. What was sent
 // later than e, by a clock that was ahead, counts as of its day, too.
-func (l *Ledger) checkBudgets(e Entry) error {
-	total, today := e.Fee, e.Fee
-	for p, other := range l.entries {
-		if p == e.pair() || !other.isHeld() && other.State != Entered {
-			continue
+func (l *Ledger) checkBudgets(ctx context.Context, q querier, e Entry) error {
+	if l.total != nil {
+		paid, err := sum(ctx, q, "")
+		if err != nil {
+			return err
 		}
-		total = total.Add(other.Fee)
-		if l.day(other) >= l.day(e) {
-			today = today.Add(other.Fee)
+		if total := paid.Add(e.Fee); total.Cmp(*l.total) > 0 {
+			return &LimitError{Err: ErrBudget, Amount: total, Limit: *l.total}
 		}
 	}
-	switch {
-	case l.total != nil && total.Cmp(*l.total) > 0:
-		return &LimitError{Err: ErrBudget, Amount: total, Limit: *l.total}
-	case l.perDay != nil && today.Cmp(*l.perDay) > 0:
-		return &LimitError{Err: fmt.Errorf("%w of the day %s", ErrBudget, l.day(e)), Amount: today, Limit: *l.perDay}
+	if l.perDay != nil {
+		recent, err := list(ctx, q, counted+` AND sent_at >= $1`, e.Time.AddDate(0, 0, -2).UnixMicro()) // no day is longer
+		if err != nil {
+			return err
+		}
+		today := e.Fee
+		for _, other := range recent {
+			if l.day(other) >= l.day(e) {
+				today = today.Add(other.Fee)
+			}
+		}
+		if today.Cmp(*l.perDay) > 0 {
+			return &LimitError{Err: fmt.Errorf("%w of the day %s", ErrBudget, l.day(e)), Amount: today, Limit: *l.perDay}
+		}
 	}
 	return nil
 }
@@ -86,8 +92,8 @@ func (l *Ledger) day(e Entry) string { return e.Time.In(l.location).Format(time.
 // Sum adds up the fees of entries that were sent at or after since. The result paid is the sum
 // for Entered entries. The result held is the sum for Sending and Unknown entries, whose fees
 // may be paid. Budgets count both.
-func Sum(entries iter.Seq[Entry], since time.Time) (paid, held horseracing.BigInt) {
-	for e := range entries {
+func Sum(entries []Entry, since time.Time) (paid, held horseracing.BigInt) {
+	for _, e := range entries {
 		switch {
 		case e.Time.Before(since):
 		case e.State == Entered:

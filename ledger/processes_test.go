@@ -15,17 +15,13 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -52,12 +48,14 @@ func TestMain(m *testing.M) {
 func runBot(args string) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	var path, address, apiKey string
+	var database, address, apiKey string
 	var userKey horseracing.UserKey
 	var horses [2]horseracing.HorseNumber
-	double.Must(fmt.Sscan(args, &path, &address, &apiKey, &userKey, &horses[0], &horses[1]))
+	double.Must(fmt.Sscan(args, &database, &address, &apiKey, &userKey, &horses[0], &horses[1]))
 	client := double.Must(horseracing.NewClient(address, apiKey))
-	l := double.Must(ledger.Open(path, client, ledger.WithBudget(tokens(10*feesAllowed))))
+	db := dial(database)
+	l := double.Must(ledger.Open(context.Background(), db, client, ledger.WithBudget(tokens(10*feesAllowed))))
+	defer db.Close()
 	for _, i := range rand.Perm(2 * botRaces) {
 		_, err := l.Register(ctx, horseracing.Registration{Horse: horses[i%2], Race: horseracing.RaceID(1 + i/2), UserKey: userKey}, tokens(10))
 		if ctx.Err() != nil {
@@ -110,8 +108,11 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 		injectLosses(fake)
 	}
 	fake.Inject(horseracingtest.Fault{Path: registerPath, Probability: 0.7, Delay: 50 * time.Millisecond})
-	path := filepath.Join(t.TempDir(), "l")
-	args := fmt.Sprintln(path, gateway.URL, fake.APIKey, string(fake.UserKey(0)), fake.Horses(0)[0], fake.Horses(0)[1])
+	database := newAddress(t)
+	db := connect(t, database)
+	client := double.Must(horseracing.NewClient(gateway.URL, fake.APIKey))
+	must(t, ledger.Create(t.Context(), db, client))
+	args := fmt.Sprintln(database, gateway.URL, fake.APIKey, string(fake.UserKey(0)), fake.Horses(0)[0], fake.Horses(0)[1])
 	var bots sync.WaitGroup
 	start := func() *os.Process {
 		var stderr bytes.Buffer
@@ -128,13 +129,16 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 	for i := range processes {
 		processes[i] = start()
 	}
-	written := ""
-	expectWritten := func() {
-		data, _ := os.ReadFile(path)
-		if !strings.HasPrefix(string(data), written) {
-			t.Errorf("a line is lost of\n%s\nthere is\n%s", written, data)
+	written := map[string]bool{}
+	expectWritten := func() { // no entry is lost
+		now := map[string]bool{}
+		for _, e := range read(t, db) {
+			now[fmt.Sprint(e.Horse, e.Race)] = true
 		}
-		written = string(data[:bytes.LastIndexByte(data, '\n')+1])
+		for p := range written {
+			double.Equal(t, p+" is there", true, now[p])
+		}
+		written = now
 	}
 	for range 8 {
 		time.Sleep(time.Duration(random.IntN(80)) * time.Millisecond)
@@ -146,25 +150,30 @@ func playProcesses(t *testing.T, run uint64, end os.Signal) {
 	bots.Wait()
 	expectWritten()
 	fake.ClearFaults()
-	client := double.Must(horseracing.NewClient(gateway.URL, fake.APIKey))
-	l := open(path, client)
-	double.Equal(t, "used", tokens(10*feesAllowed), l.Paid(time.Time{})) // there are more races
-	if _, held := ledger.Sum(l.Entries(), time.Time{}); end != os.Kill && !held.IsZero() {
-		t.Errorf("%s may be paid, in %s", held, read(path))
+	l := open(db, client)
+	double.Equal(t, "used", tokens(10*feesAllowed), double.Must(l.Paid(t.Context(), time.Time{}))) // there are more races
+	if _, held := ledger.Sum(entries(l), time.Time{}); end != os.Kill && !held.IsZero() {
+		t.Errorf("%s may be paid, in %v", held, read(t, db))
 	}
 	fake.Advance(3 * time.Hour)
 	expectError(t, nil, l.Settle(t.Context()))
 	expectHonest(t, fake, l, feesAllowed)
 }
 
-// A call in another process holds the lock.
+// A transaction of another process is in the way.
 func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
+	if isPostgres {
+		t.Skip("a virtual clock stands while a server is waited for")
+	}
 	synctest.Test(t, func(t *testing.T) {
-		fake, path, l := newLedger(t, 3)
-		other := flock.New(path + ".lock")
+		fake, address := newFake(t, 3), newAddress(t)
+		db, other := connect(t, address), connect(t, address)
+		must(t, ledger.Create(t.Context(), db, fake.Client()))
+		l := open(db, fake.Client())
 		holdFor := func(d time.Duration) {
-			double.Equal(t, "is locked", true, double.Must(other.TryLock()))
-			time.AfterFunc(d, func() { other.Unlock() })
+			tx := double.Must(other.Begin())
+			double.Must(tx.Exec(`UPDATE horseracing_ledger SET writes = writes + 1`))
+			time.AfterFunc(d, func() { _ = tx.Commit() })
 		}
 		expect := func(race int, timeout time.Duration, want error, takes time.Duration) {
 			t.Helper()
@@ -174,21 +183,22 @@ func TestALockIsWaitedForAndTheOutcomeWaitsLonger(t *testing.T) {
 			double.Equal(t, fmt.Sprint("time of race ", race), takes, time.Since(began).Round(time.Second))
 		}
 		holdFor(11 * time.Second)
-		open(path, fake.Client()) // needs no lock
+		open(db, fake.Client()) // needs no lock
 		expect(1, time.Minute, ledger.ErrInUse, 5*time.Second)
 		expect(1, 2*time.Second, context.DeadlineExceeded, 2*time.Second)
 		expect(1, time.Minute, nil, 4*time.Second)
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-			holdFor(10 * time.Minute) // the lock is free while a registration is sent
+			holdFor(16 * time.Second) // the lock is free while a registration is sent
 			return horseracingtest.Response{}, false
 		})
-		expect(2, time.Minute, nil, 10*time.Minute)
+		expect(2, time.Minute, nil, 16*time.Second)
 		expectSent(t, fake, 2)
 		lose(t, fake, l, lostRequest, 3)
 		time.Sleep(3 * time.Hour)
 		holdFor(time.Minute)
 		err := l.Settle(t.Context())
-		expectError(t, ledger.ErrInUse, err)
+		expectError(t, horseracing.ErrOutcomeUnknown, err, "the ledger is in use")
+		double.Equal(t, "says that nothing was sent", false, errors.Is(err, ledger.ErrInUse)) // which was, earlier
 		double.Equal(t, "time of another call", time.Now().Add(time.Minute), undecided(t, err)[0].RetryAt)
 		time.Sleep(time.Minute)
 	})
@@ -202,11 +212,12 @@ func TestNothingIsPaidTwiceOrBeyondABudgetUnderAnyReading(t *testing.T) {
 		for _, reading := range double.Readings() {
 			double.RunBubble(t, reading.Name, func(t *testing.T, fake *horseracingtest.Server) {
 				random := rand.New(rand.NewPCG(7, uint64(round)))
-				path, way := filepath.Join(t.TempDir(), "l"), fake.HTTPClient()
+				way := fake.HTTPClient()
 				if reading.Participants == "" && random.IntN(2) == 0 { // the race lists its horses at once
 					way = &http.Client{Transport: &double.Gateway{Next: way.Transport}}
 				}
 				client := fake.Client(horseracing.WithRetry(horseracing.Retry{Max: 1}), horseracing.WithHTTPClient(way))
+				db := create(t, client)
 				for day := range double.Worlds(4, 4, 2) { // on each other races
 					addRaces(fake, 10*day+1, 10*day+4)
 					injectLosses(fake)
@@ -215,7 +226,7 @@ func TestNothingIsPaidTwiceOrBeyondABudgetUnderAnyReading(t *testing.T) {
 						horseracingtest.Fault{Path: "/api/v1/races/", Method: "GET", Probability: 0.1, Status: 503},
 					)
 					for range double.Worlds(16, 16, 8) {
-						l := open(path, client, ledger.WithBudget(tokens(10*affordable)))
+						l := open(db, client, ledger.WithBudget(tokens(10*affordable)))
 						r := registration(fake, 10*day+1+random.IntN(4))
 						r.Horse = fake.Horses(0)[random.IntN(2)]
 						_, _ = client.Races.Get(t.Context(), r.Race) // a cache may have it from now on
@@ -226,7 +237,7 @@ func TestNothingIsPaidTwiceOrBeyondABudgetUnderAnyReading(t *testing.T) {
 						expectHonest(t, fake, l, affordable)
 					}
 					fake.ClearFaults()
-					l := open(path, client)
+					l := open(db, client)
 					for range 5 { // until nothing is undecided
 						undecided, ok := errors.AsType[*horseracing.UndecidedError](l.Settle(t.Context()))
 						if !ok || undecided.RetryAt.IsZero() {
@@ -259,7 +270,7 @@ func expectHonest(t *testing.T, fake *horseracingtest.Server, l *ledger.Ledger, 
 	}
 	double.Equal(t, "is within the budget", true, len(fake.Registrations()) <= affordable)
 	times := map[ledger.State][2]int{ledger.Entered: {1, 1}, ledger.Unknown: {0, 1}, ledger.Sending: {0, 1}} // at least and at most
-	for e := range l.Entries() {
+	for _, e := range entries(l) {
 		p := fmt.Sprint(e.Horse, e.Race)
 		if n := paid[p]; n < times[e.State][0] || n > times[e.State][1] {
 			t.Errorf("%s is %s, and was paid %d times", p, e.State, n)

@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -103,6 +104,9 @@ func inMemoryAs(t *testing.T, fake *horseracingtest.Server, set settings, host *
 	t.Cleanup(func() {
 		s.Close()
 		server.Wait()
+		if program.database != nil {
+			program.database.Close()
+		}
 	})
 	return s
 }
@@ -298,7 +302,7 @@ func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
 			took := time.Since(began)
 			double.FailIf(t, took > 4*time.Second || command.ProcessState.ExitCode() != test.status, "it ended after %v: %v", took, command.ProcessState)
 			isRead := err == nil && result.IsError == (test.at == read) // the host has the result
-			if entries, _ := ledger.Read(path); isRead == (test.again || test.signals == nil) || (len(entries) == 1) != (test.state != "") || len(entries) > 0 && entries[0].State != test.state {
+			if entries, _ := database.Read(t.Context(), path); isRead == (test.again || test.signals == nil) || (len(entries) == 1) != (test.state != "") || len(entries) > 0 && entries[0].State != test.state {
 				t.Errorf("%+v, %v; recorded are %v", result, err, entries)
 			}
 		})

@@ -23,9 +23,9 @@ type remainder struct {
 }
 
 // remainder returns what may still be paid after a fee that is planned.
-func (s *server) remainder(planned horseracing.BigInt) remainder {
-	today, all := s.Limits.Left(s.ledger, planned)
-	out := remainder{LeftToday: amountOf(today)} // which is always limited
+func (s *server) remainder(ctx context.Context, planned horseracing.BigInt) remainder {
+	today, all, _ := s.Limits.Left(context.WithoutCancel(ctx), s.ledger, planned) // sketch: the error is for the caller
+	out := remainder{LeftToday: amountOf(today)}                                  // which is always limited
 	if all != nil {
 		out.Left = new(amountOf(all))
 	}
@@ -57,7 +57,7 @@ func (s *server) plan(ctx context.Context, _ *mcp.CallToolRequest, in planArgs) 
 	if err != nil {
 		return out, err
 	}
-	out.Against, out.Fee, out.remainder = s.against(e, seen), amountOf(seen.Race.EntryFee), s.remainder(horseracing.BigInt{})
+	out.Against, out.Fee, out.remainder = s.against(e, seen), amountOf(seen.Race.EntryFee), s.remainder(ctx, horseracing.BigInt{})
 	if len(out.Against) == 0 {
 		out.Plan = fmt.Sprintf("%d-%d-%s-%s", in.Horse, in.Race, seen.Race.EntryFee, rand.Text())
 		s.plans.Store(out.Plan, plan{e, seen.Race.EntryFee})
@@ -96,7 +96,9 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in regi
 	}
 	p := known.(plan)
 	seen, err := p.Look(ctx)
-	if e := p.Known(); paid(e.State) != "no" { // by an earlier call
+	if e, failed := p.Known(ctx); failed != nil {
+		return out, fmt.Errorf("nothing was sent: %w", failed)
+	} else if paid(e.State) != "no" { // by an earlier call
 		return outcome(e, nil), nil
 	}
 	if err != nil {
@@ -110,7 +112,7 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in regi
 		return registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(against, "; ")}, nil
 	}
 	if s.confirm {
-		rest := s.remainder(fee)
+		rest := s.remainder(ctx, fee)
 		words := fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then %s tokens are left today",
 			amountOf(fee).Tokens, p.Horse, words(seen.Horse.Name), p.Race, words(seen.Race.Info.Name), words(seen.Race.Tier), instant(seen.Race.StartTime.Time), rest.LeftToday.Tokens)
 		if rest.Left != nil {
@@ -192,11 +194,19 @@ type settled struct {
 func (s *server) settle(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (settled, error) {
 	out := settled{Settled: []entryView{}, Unknown: []entryView{}}
 	wasUnknown := map[string]bool{}
-	for e := range s.ledger.Entries() {
+	before, err := s.ledger.Entries(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, e := range before {
 		wasUnknown[fmt.Sprint(e.Horse, e.Race)] = paid(e.State) == "perhaps"
 	}
-	err := s.ledger.Settle(ctx)
-	for e := range s.ledger.Entries() {
+	err = s.ledger.Settle(ctx)
+	after, failed := s.ledger.Entries(context.WithoutCancel(ctx))
+	if failed != nil {
+		return out, failed
+	}
+	for _, e := range after {
 		switch view := entryOf(&e); {
 		case !wasUnknown[fmt.Sprint(e.Horse, e.Race)]:
 		case view.Paid == "perhaps":
@@ -234,10 +244,13 @@ type ledgerView struct {
 }
 
 func (s *server) listLedger(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (out ledgerView, err error) {
-	entries := slices.Collect(s.ledger.Entries())
+	entries, err := s.ledger.Entries(ctx)
+	if err != nil {
+		return out, err
+	}
 	slices.Reverse(entries)
-	paid, held := ledger.Sum(s.ledger.Entries(), time.Time{})
-	out.Paid, out.PerhapsPaid, out.remainder = amountOf(paid), amountOf(held), s.remainder(horseracing.BigInt{})
+	paid, held := ledger.Sum(entries, time.Time{})
+	out.Paid, out.PerhapsPaid, out.remainder = amountOf(paid), amountOf(held), s.remainder(ctx, horseracing.BigInt{})
 	out.list = listOf(ctx, entries, in, entryOf)
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
@@ -132,7 +133,7 @@ func TestOnlyAYesPays(t *testing.T) {
 				}
 				took := time.Since(began)
 				double.FailIf(t, took > confirmTime+time.Second || strings.HasPrefix(problem, "not_confirmed: nothing was sent: ") == test.pays, "%s, version %s: after %v: %q", name, version, took, problem)
-				if entries, _ := ledger.Read(l.path); (out.State == ledger.Entered) != test.pays || (len(entries) == 1) != test.pays || (posts(fake) == 1) != test.pays {
+				if entries, _ := database.Read(t.Context(), l.path); (out.State == ledger.Entered) != test.pays || (len(entries) == 1) != test.pays || (posts(fake) == 1) != test.pays {
 					t.Errorf("%s, version %s: %+v, %d sent, %v", name, version, out, posts(fake), entries)
 				}
 			})

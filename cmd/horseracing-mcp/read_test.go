@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
@@ -72,22 +72,13 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 	}
 }
 
-func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
+func TestAServiceThatIsDownIsASentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := allowed(t)
 		fake, s := open(t, l)
 		p, other := s.plan(1).Plan, s.plan(3).Plan
-		lock := flock.New(l.path + ".lock") // another process writes a line
-		if locked, err := lock.TryLock(); !locked {
-			t.Fatal(err)
-		}
-		if problem := s.call("register", map[string]any{"plan": other}, nil); !strings.HasPrefix(problem, "in_use: nothing was sent: ") {
-			t.Errorf("while the ledger is in use: %q", problem)
-		}
-		get[ledgerView](s, "list_ledger", nil) // needs no lock
-		lock.Unlock()
 		if got := s.register(other); got.State != ledger.Entered {
-			t.Errorf("then: %+v", got)
+			t.Errorf("%+v", got)
 		}
 		for _, fault := range []horseracingtest.Fault{
 			{Path: "/", Status: 503, Times: -1}, {Path: "/", ResetBefore: true, Times: -1}, {Path: "/", Status: 429, Header: http.Header{"Retry-After": {"3600"}}, Times: -1},
@@ -103,8 +94,28 @@ func TestAServiceThatIsDownOrALedgerThatIsInUseIsASentence(t *testing.T) {
 			fake.ClearFaults()
 			time.Sleep(2 * time.Hour) // what was learned of the pace is over
 		}
-		double.Equal(t, "sent and recorded", []int{1, 1}, []int{posts(fake), len(double.Must(ledger.Read(l.path)))})
+		double.Equal(t, "sent and recorded", []int{1, 1}, []int{posts(fake), len(double.Must(database.Read(t.Context(), l.path)))})
 	})
+}
+
+// It waits in real time, as SQLite does.
+func TestALedgerThatIsInUseIsASentence(t *testing.T) {
+	l := allowed(t)
+	_, s := open(t, l)
+	plan := s.plan(1).Plan
+	db := double.Must(database.Open(l.path))
+	defer db.Close()
+	other := double.Must(db.Conn(t.Context())) // of another process
+	defer other.Close()
+	double.Must(other.ExecContext(t.Context(), "BEGIN IMMEDIATE"))
+	if problem := s.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "in_use: nothing was sent: ") {
+		t.Errorf("while the ledger is in use: %q", problem)
+	}
+	get[ledgerView](s, "list_ledger", nil) // needs no lock
+	double.Must(other.ExecContext(t.Context(), "ROLLBACK"))
+	if got := s.register(plan); got.State != ledger.Entered {
+		t.Errorf("then: %+v", got)
+	}
 }
 
 func TestTextsOfOthersAreShortVisibleAndMarked(t *testing.T) {

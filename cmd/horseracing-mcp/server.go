@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
+	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -40,11 +42,12 @@ var descriptions []byte
 type server struct {
 	*mcp.Server
 	settings
-	ahead  atomic.Int64 // by how much the clock of the service is ahead
-	client *horseracing.Client
-	owner  horseracing.UserKey // empty if it is not known
-	ledger *ledger.Ledger      // nil if nothing may be paid
-	texts  map[string]struct {
+	ahead    atomic.Int64 // by how much the clock of the service is ahead
+	client   *horseracing.Client
+	owner    horseracing.UserKey // empty if it is not known
+	ledger   *ledger.Ledger      // nil if nothing may be paid
+	database *sql.DB             // of the ledger, until the program ends
+	texts    map[string]struct {
 		Title       string
 		Description []string // sentences
 	}
@@ -83,7 +86,10 @@ func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) (er
 	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, s.register)
 	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, s.settle)
 	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, s.listLedger)
-	s.ledger, err = ledger.Open(s.path, client, s.Limits.Options()...)
+	if s.database, err = database.OpenOrCreate(context.Background(), s.path, client); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	s.ledger, err = ledger.Open(context.Background(), s.database, client, s.Limits.Options()...)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -27,7 +28,7 @@ func (p *program) ledgerCommand() *cobra.Command {
 		if err := o.check(c.Flags()); err != nil {
 			return err
 		}
-		entries, err := ledger.Read(args[0]) // before a change, so that a wrong name creates nothing
+		entries, err := database.Read(c.Context(), args[0])
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("there is no ledger %s", args[0])
@@ -68,17 +69,21 @@ func (o *ledgerOptions) check(flags *pflag.FlagSet) error {
 
 // changeLedger settles or decides what is unknown in a ledger, and shows the ledger.
 func changeLedger(ctx context.Context, p *program, s *service, path string, o ledgerOptions) error {
-	l, err := ledger.Open(path, s.Client)
+	db, err := database.Open(path)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer db.Close()
+	l, err := ledger.Open(ctx, db, s.Client)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	if o.settle {
 		err = l.Settle(ctx)
 	} else {
-		err = l.Decide(horseracing.HorseNumber(o.horse), horseracing.RaceID(o.race), ledger.State(o.decide), o.note)
+		err = l.Decide(ctx, horseracing.HorseNumber(o.horse), horseracing.RaceID(o.race), ledger.State(o.decide), o.note)
 	}
-	entries, failed := ledger.Read(path)
+	entries, failed := l.Entries(context.WithoutCancel(ctx))
 	return printList(p, entryLayout, entries, errors.Join(err, failed))
 }
 

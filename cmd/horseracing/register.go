@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/ledger"
 )
@@ -67,15 +68,19 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if o.yes && p.demo {
 		return usageError("--demo has no race to pay for: leave --yes out")
 	}
-	limits := o.Options()
-	if !o.yes {
-		limits = append(limits, ledger.WithReadOnly())
+	open := database.OpenOrEmpty
+	if o.yes {
+		open = database.OpenOrCreate
 	}
-	l, err := ledger.Open(o.path, s.Client, limits...)
+	db, err := open(ctx, o.path, s.Client)
 	if err != nil {
 		return unpaid(err)
 	}
-	defer l.Close()
+	defer db.Close()
+	l, err := ledger.Open(ctx, db, s.Client, o.Options()...)
+	if err != nil {
+		return unpaid(fmt.Errorf("%s: %w", o.path, err))
+	}
 	e := enter.Entry{Client: s.Client, Ledger: l, Registration: o.Registration}
 	if !o.yes {
 		return p.dryRun(ctx, e, o)
@@ -111,23 +116,35 @@ func register(ctx context.Context, e enter.Entry, path string) (ledger.Entry, er
 	entry, err := pay(ctx, e)
 	switch {
 	case errors.Is(err, ledger.ErrEntered):
-		entry = e.Known()
+		entry, err = e.Known(ctx)
 		entry.Note = "entered before: nothing was sent now"
-		return entry, nil
+		return entry, err
 	case entry.State == ledger.Entered && err != nil:
-		return entry, fmt.Errorf("%w in the ledger: the fee is paid, but the ledger could not record it; run the same command again to record it: %w", horseracing.ErrOutcomeUnknown, err)
+		return entry, fmt.Errorf("%w in the ledger %s: the fee is paid, but the ledger could not record it; run the same command again to record it: %w", horseracing.ErrOutcomeUnknown, path, err)
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
 		return entry, fmt.Errorf("the fee may be paid: run the same command again to find out, or if you know the outcome "+
 			"horseracing ledger %s --horse %d --race %d --decide entered (or absent)\n%w", path, e.Horse, e.Race, err)
 	case entry.State == ledger.Absent:
 		return entry, unpaid(errors.New("the horse is not in the race, so its fee is not paid"))
+	case entry.State == ledger.Refused:
+		both, ok := errors.AsType[interface { // what could not be recorded, and the refusal
+			error
+			Unwrap() []error
+		}](err)
+		if ok && len(both.Unwrap()) > 1 {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	return entry, err
 }
 
 // pay sends the registration, unless the ledger has the pair or something prevents it.
 func pay(ctx context.Context, e enter.Entry) (ledger.Entry, error) {
-	switch e.Known().State {
+	known, err := e.Known(ctx)
+	if err != nil {
+		return ledger.Entry{}, unpaid(err)
+	}
+	switch known.State {
 	case ledger.Entered:
 		return ledger.Entry{}, ledger.ErrEntered
 	case ledger.Sending, ledger.Unknown:
@@ -169,7 +186,7 @@ func (p *program) dryRun(ctx context.Context, e enter.Entry, o registerOptions) 
 	case against != nil:
 		return unpaid(against)
 	}
-	return p.printPlan(o, seen.Race, e.Ledger)
+	return p.printPlan(ctx, o, seen.Race, e.Ledger)
 }
 
 // plan is the line of a dry run: what --yes would do.
@@ -202,9 +219,12 @@ func left(amount *horseracing.BigInt) string {
 }
 
 // printPlan prints what --yes would do.
-func (p *program) printPlan(o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
+func (p *program) printPlan(ctx context.Context, o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
 	would := plan{IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: race.EntryFee, name: race.Info.Name}
-	would.LeftToday, would.Left = o.Left(l, race.EntryFee)
+	var err error
+	if would.LeftToday, would.Left, err = o.Left(ctx, l, race.EntryFee); err != nil {
+		return err
+	}
 	if !p.printsJSON() {
 		p.say("nothing was sent: --yes registers, and pays")
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
@@ -114,7 +115,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 			got := result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 			double.FailIf(t, got.status != test.want.status || !strings.Contains(got.stdout, test.want.stdout) || !strings.Contains(got.stderr, test.want.stderr), "%+v, want %+v", got, test.want)
 			if test.status < 0 { // the next run settles what this one left
-				if entries, err := ledger.Read(file); err != nil || len(entries) != 1 || entries[0].State != ledger.Sending {
+				if entries, err := database.Read(t.Context(), file); err != nil || len(entries) != 1 || entries[0].State != ledger.Sending {
 					t.Errorf("%v, %v", entries, err)
 				}
 				waitFor(t, func() bool { return len(fake.Registrations()) == 1 })
@@ -196,10 +197,14 @@ func TestWhatAnotherProcessPaysMeanwhileIsNoRefusal(t *testing.T) {
 			fake.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
 		}
 		other := sync.OnceFunc(func() {
-			if l, err := ledger.Open(file, fake.Client()); err == nil {
+			db, err := database.Open(file)
+			if err != nil {
+				return
+			}
+			defer db.Close()
+			if l, err := ledger.Open(t.Context(), db, fake.Client(), ledger.WithoutLook()); err == nil {
 				r := horseracing.Registration{Horse: fake.Horses(0)[0], Race: 7, UserKey: fake.UserKey(0)}
 				_, _ = l.Register(t.Context(), r, openRace(fake, 7).EntryFee)
-				l.Close()
 			}
 		})
 		fake.Handle("GET /api/v1/races/{id}", func(horseracingtest.Request) (horseracingtest.Response, bool) {

@@ -393,7 +393,12 @@ func (x *export) addHorses(ctx context.Context) error {
 
 // addRegistrations stores the entries of a ledger in place of those stored before.
 func (x *export) addRegistrations(ctx context.Context, path string) error {
-	entries, err := ledger.Read(path)
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=rw&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	entries, err := ledger.Read(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +28,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/service"
@@ -51,7 +54,7 @@ func main() {
 	maxFee := flag.String("max-fee", "5", "pay at most so many `TOKENS` for a race")
 	budget := flag.String("budget", "10", "pay at most so many `TOKENS` in all, by the ledger")
 	atOnce := flag.Int("at-once", 1, "the horse is in so many open `RACES` at most")
-	path := flag.String("ledger", "register.ledger", "the `FILE` that says what was paid")
+	path := flag.String("ledger", "register.db", "the `FILE` that says what was paid")
 	flag.Parse()
 	ctx := untilSignal()
 
@@ -61,7 +64,7 @@ func main() {
 	}))
 	if fake != nil { // it ends with this run, and so does its ledger
 		key, *horse = string(fake.UserKey(0)), int64(fake.Horses(0)[0])
-		*path = filepath.Join(os.TempDir(), fmt.Sprintf("register-%d.ledger", os.Getpid()))
+		*path = filepath.Join(os.TempDir(), fmt.Sprintf("register-%d.db", os.Getpid()))
 	}
 	most, errFee := horseracing.ParseUnits(*maxFee, horseracing.TokenDecimals)
 	inAll, errBudget := horseracing.ParseUnits(*budget, horseracing.TokenDecimals)
@@ -71,11 +74,21 @@ func main() {
 	if *horse < 1 || key == "" {
 		log.Fatal("name a horse with -horse, and its owner's key in HORSERACING_USER_KEY")
 	}
-	l, err := ledger.Open(*path, client, ledger.WithMaxFee(most), ledger.WithBudget(inAll))
+	_, missing := os.Stat(*path)
+	db, err := sql.Open("sqlite", "file:"+*path+"?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer l.Close()
+	defer db.Close()
+	if missing != nil { // the first start
+		if err := ledger.Create(ctx, db, client); err != nil {
+			log.Fatal(err)
+		}
+	}
+	l, err := ledger.Open(ctx, db, client, ledger.WithMaxFee(most), ledger.WithBudget(inAll))
+	if err != nil {
+		log.Fatal(err)
+	}
 	b := &bot{
 		client: client, ledger: l, horse: horseracing.HorseNumber(*horse), userKey: horseracing.UserKey(key), pays: *pays, atOnce: *atOnce,
 		out: os.Stdout, refused: map[horseracing.RaceID]bool{}, printed: map[horseracing.RaceID]string{},
@@ -127,7 +140,11 @@ func (b *bot) run(ctx context.Context) error {
 		select {
 		case <-time.After(time.Minute):
 		case <-ctx.Done():
-			paid, perhaps := ledger.Sum(b.ledger.Entries(), time.Time{})
+			entries, err := b.ledger.Entries(context.WithoutCancel(ctx))
+			if err != nil {
+				return err
+			}
+			paid, perhaps := ledger.Sum(entries, time.Time{})
 			fmt.Fprintf(b.out, "Tokens paid in all: %s; perhaps paid: %s\n", paid.FormatUnits(horseracing.TokenDecimals), perhaps.FormatUnits(horseracing.TokenDecimals))
 			return nil
 		}
@@ -153,7 +170,11 @@ func (b *bot) round(ctx context.Context) error {
 		return cmp.Or(a.EntryFee.Cmp(b.EntryFee), a.StartTime.Compare(b.StartTime.Time))
 	})
 	busy, entered := 0, map[horseracing.RaceID]bool{} // by the ledger: the service may list the horse later
-	for e := range b.ledger.Entries() {
+	entries, err := b.ledger.Entries(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLedger, err)
+	}
+	for _, e := range entries {
 		entered[e.Race] = entered[e.Race] || e.Horse == b.horse && e.State == ledger.Entered
 	}
 	for _, race := range races {
@@ -190,7 +211,7 @@ var errLedger = errors.New("the ledger failed")
 // ends the round.
 func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
 	r := horseracing.Registration{Horse: b.horse, Race: race.MainRaceID, UserKey: b.userKey}
-	did, err := "fits", b.ledger.Check(r, race.EntryFee)
+	did, err := "fits", b.ledger.Check(ctx, r, race.EntryFee)
 	if b.pays && err == nil {
 		did = "entered"
 		_, err = b.ledger.Register(ctx, r, race.EntryFee)

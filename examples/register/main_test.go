@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
@@ -37,14 +38,19 @@ func try(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server, b *
 	t.Helper()
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		addRaces(fake, tokens("1"), 1, 2, 3)
-		l := double.Must(ledger.Open(filepath.Join(t.TempDir(), "l"), fake.Client(), ledger.WithBudget(tokens("3"))))
-		defer l.Close()
+		db := double.Must(sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "l.db")+"?mode=rwc"))
+		defer db.Close()
+		database = db
+		double.NoError(t, ledger.Create(t.Context(), db, fake.Client()))
+		l := double.Must(ledger.Open(t.Context(), db, fake.Client(), ledger.WithBudget(tokens("3"))))
 		test(t, fake, &bot{
 			client: fake.Client(), ledger: l, horse: 1, userKey: fake.UserKey(0), pays: true, atOnce: 3, out: new(strings.Builder),
 			refused: map[horseracing.RaceID]bool{}, printed: map[horseracing.RaceID]string{},
 		})
 	}, horseracingtest.WithSchedule(0))
 }
+
+var database *sql.DB // of the test that runs
 
 // addRaces adds races that close in an hour.
 func addRaces(fake *horseracingtest.Server, fee horseracing.BigInt, ids ...horseracing.RaceID) {
@@ -168,7 +174,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 		_ = program.Wait() // its status counts
 		close(ended)
 		var states []ledger.State
-		for _, e := range double.Must(ledger.Read(path)) {
+		for _, e := range double.Must(ledger.Read(t.Context(), double.Must(sql.Open("sqlite", path)))) {
 			states = append(states, e.State)
 		}
 		double.Equal(t, output.String()+"status", test.status, program.ProcessState.ExitCode())
@@ -177,11 +183,11 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 }
 
 func TestTheBotEndsIfTheKeyIsWrongOrTheLedgerIsGone(t *testing.T) {
-	for want, spoil := range map[error]func(*horseracingtest.Server, *bot){
+	for want, spoil := range map[error]func(*horseracingtest.Server, *bot){ // the database is closed, or whatever it is
 		horseracing.ErrUnauthorized: func(fake *horseracingtest.Server, _ *bot) {
 			fake.Inject(horseracingtest.Fault{Status: http.StatusUnauthorized, Times: -1})
 		},
-		errLedger: func(_ *horseracingtest.Server, b *bot) { b.ledger.Close() },
+		errLedger: func(_ *horseracingtest.Server, b *bot) { database.Close() },
 	} {
 		try(t, func(t *testing.T, fake *horseracingtest.Server, b *bot) {
 			spoil(fake, b)

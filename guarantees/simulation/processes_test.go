@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/internal/double"
@@ -25,18 +28,16 @@ type process struct {
 	*world
 	name   string
 	client *horseracing.Client
-	ledger string             // its file, if it has one
 	limit  time.Duration      // of a wait for a success or an error
 	kill   context.CancelFunc // ends what is left of it
 	random *rand.Rand         // of the program
 
-	mu     sync.Mutex
-	fate   *rand.Rand
-	odds   int // of being killed at a step
-	dead   atomic.Bool
-	synced int       // size of the ledger when a registration was sent last
-	number []byte    // what its lock file said then
-	moved  time.Time // when it last had a success or an error
+	mu    sync.Mutex
+	fate  *rand.Rand
+	odds  int // of being killed at a step
+	dead  atomic.Bool
+	db    atomic.Pointer[sql.DB] // of its ledger
+	moved time.Time              // when it last had a success or an error
 }
 
 // run runs a program again and again, each time after a pause, until the day ends.
@@ -55,9 +56,6 @@ func (w *world) run(name string, pause time.Duration, program func(context.Conte
 			p.client = w.fake.Client(double.Wrap(p.send), horseracing.WithLogger(log), horseracing.WithHTTPClient(&http.Client{Transport: w.way}))
 			program(ctx, p)
 			cancel()
-			if p.dead.Load() && p.ledger != "" {
-				p.tear()
-			}
 			time.Sleep(min(pause/2+time.Duration(random.Int64N(int64(pause))), time.Until(w.end)))
 		}
 	})
@@ -69,6 +67,9 @@ func (p *process) survives() bool {
 	defer p.mu.Unlock()
 	if !p.dead.Load() && time.Now().Before(p.calm) && p.fate.IntN(p.odds) == 0 {
 		p.dead.Store(true)
+		if db := p.db.Load(); db != nil {
+			_ = db.Close() // a process that is killed writes nothing any more
+		}
 		p.kill()
 		p.kills.Add(1)
 	}
@@ -78,9 +79,6 @@ func (p *process) survives() bool {
 // send sends a request, unless the process is killed before. It may be killed after the
 // response, too.
 func (p *process) send(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodPost {
-		p.sync()
-	}
 	if !p.survives() {
 		if req.Body != nil {
 			req.Body.Close()
@@ -146,28 +144,6 @@ func (p *process) rest(ctx context.Context, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moved = time.Now()
-}
-
-// sync notes what is on disk of the ledger, unless the process is dead.
-func (p *process) sync() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.dead.Load() {
-		p.number, _ = os.ReadFile(p.ledger + ".lock")
-		data, _ := os.ReadFile(p.ledger)
-		p.synced = len(data)
-	}
-}
-
-// tear leaves of the ledger what a killed process may: what came before the last
-// registration was sent was on disk, what came after it perhaps, or zeros in its place.
-func (p *process) tear() {
-	data, err := os.ReadFile(p.ledger)
-	synced := min(p.synced, len(data)) // Open may have cut it
-	kept := synced + int(p.random.Int64N(int64(len(data)-synced+1)))
-	zeros := make([]byte, p.random.Int64N(500)*p.random.Int64N(2))
-	err = errors.Join(err, os.WriteFile(p.ledger, append(data[:kept], zeros...), 0o600), os.WriteFile(p.ledger+".lock", p.number, 0o600))
-	double.Error(p.t, "tearing the ledger", nil, "", err)
 }
 
 // key distinguishes the entries of a listing: two heats have one id.
@@ -311,8 +287,17 @@ type bot struct {
 	total, perDay horseracing.BigInt
 }
 
-func (b *bot) open(client *horseracing.Client) (*ledger.Ledger, error) {
-	return ledger.Open(b.path, client, ledger.WithBudget(b.total), ledger.WithDailyBudget(b.perDay, time.UTC))
+func (b *bot) open(client *horseracing.Client) (*sql.DB, *ledger.Ledger, error) {
+	_, missing := os.Stat(b.path)
+	db, err := sql.Open("sqlite", "file:"+b.path+"?mode=rwc&_pragma=busy_timeout(5000)")
+	if err == nil && missing != nil {
+		err = ledger.Create(context.Background(), db, client)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := ledger.Open(context.Background(), db, client, ledger.WithBudget(b.total), ledger.WithDailyBudget(b.perDay, time.UTC))
+	return db, l, err
 }
 
 // register runs a bot. Every five minutes it registers a few of its horses, some of them
@@ -325,14 +310,14 @@ func (w *world) register(user int) *bot {
 	}
 	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
 	w.run(fmt.Sprint("bot ", user), interval, func(ctx context.Context, p *process) {
-		p.ledger, p.limit = b.path, 5*time.Minute
-		p.sync()
-		l, err := b.open(p.client)
+		p.limit = 5 * time.Minute
+		db, l, err := b.open(p.client)
 		if err != nil {
 			p.t.Errorf("%s: %v", p.name, err)
 			return
 		}
-		defer l.Close()
+		defer db.Close()
+		p.db.Store(db)
 		horses := w.fake.Horses(b.user)
 		for ctx.Err() == nil {
 			races, err := p.client.Races.Open(ctx)

@@ -5,6 +5,7 @@ package simulation_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -307,9 +308,9 @@ func (s *store) names(id string, start time.Time) bool {
 
 // audit settles a bot's ledger and compares it with what the service was paid.
 func (w *world) audit(b *bot) {
-	l, err := b.open(w.fake.Client())
+	db, l, err := b.open(w.fake.Client())
 	double.NoError(w.t, err)
-	defer l.Close()
+	defer db.Close()
 	showsNothing := w.readings.Participants == "until start" // whether a horse is in a race, once it is over
 	err = l.Settle(double.Within(w.t, time.Hour))
 	if !showsNothing || !errors.Is(err, horseracing.ErrOutcomeUnknown) {
@@ -321,7 +322,7 @@ func (w *world) audit(b *bot) {
 	}
 	entries, paid := map[payment]ledger.Entry{}, map[payment]bool{}
 	sums := map[string]horseracing.BigInt{} // of the fees in all, and of each date
-	for e := range l.Entries() {
+	for _, e := range double.Must(l.Entries(context.Background())) {
 		if e.State == ledger.Refused || e.State == ledger.Absent {
 			continue
 		}

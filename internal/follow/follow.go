@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/horseracing-go/horseracing/internal/walk"
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // Progress keeps what a follower has yielded, what waits for its result, and what is settled.
@@ -47,9 +47,9 @@ type Progress[V any] struct {
 	isPending func(V) bool // reports whether an entry lacks its result; it is nil if none does
 	bound     int          // Bound, or less in tests
 
-	ceiling int64           // of this poll, or zero before its first batch
-	batch   []walk.Entry[V] // not decided yet, oldest first
-	waiting []walk.Entry[V] // of this poll, oldest first
+	ceiling int64            // of this poll, or zero before its first batch
+	batch   []entry.Entry[V] // not decided yet, oldest first
+	waiting []entry.Entry[V] // of this poll, oldest first
 }
 
 // Position is the part of a Progress that a cursor contains.
@@ -70,7 +70,7 @@ func New[V any](position Position, lookback int64, isPending func(V) bool) *Prog
 
 // SkipListed ends the first poll of a follower that has no position. The entries that are listed from
 // settled on, oldest first, are not yielded, nor are their errors, except those that lack their result.
-func (p *Progress[V]) SkipListed(settled int64, listed []walk.Entry[V]) {
+func (p *Progress[V]) SkipListed(settled int64, listed []entry.Entry[V]) {
 	for _, e := range listed {
 		if !p.lacksResult(e) {
 			e.Err = nil
@@ -92,7 +92,7 @@ func (p *Progress[V]) Begin() (waited int) {
 // or Settled, and its own end. The newest entry that the poll has read starts at newest. Only
 // the newest of the first batch counts, because late results may appear while the poll
 // continues.
-func (p *Progress[V]) Add(batch []walk.Entry[V], newest int64) {
+func (p *Progress[V]) Add(batch []entry.Entry[V], newest int64) {
 	p.batch = batch
 	if p.ceiling == 0 {
 		p.ceiling = max(1, newest-p.lookback) // zero would be none; no entry starts before 1
@@ -101,7 +101,7 @@ func (p *Progress[V]) Add(batch []walk.Entry[V], newest int64) {
 
 // Next returns the next entry to yield, and counts it as yielded. It reports false when the batch is
 // decided.
-func (p *Progress[V]) Next() (e walk.Entry[V], ok bool) {
+func (p *Progress[V]) Next() (e entry.Entry[V], ok bool) {
 	for len(p.batch) > 0 {
 		next := p.batch[0]
 		settled := p.settledBefore(next.Start)
@@ -151,7 +151,7 @@ func (p *Progress[V]) settle(settled int64) {
 }
 
 // IsNew reports whether neither an entry nor, if it cannot be read, its error is in Seen.
-func (p *Progress[V]) IsNew(e walk.Entry[V]) bool {
+func (p *Progress[V]) IsNew(e entry.Entry[V]) bool {
 	_, isSeen := p.Seen[key(e)]
 	e.Err = nil
 	_, isSeenReadable := p.Seen[key(e)]
@@ -159,12 +159,12 @@ func (p *Progress[V]) IsNew(e walk.Entry[V]) bool {
 }
 
 // lacksResult reports whether an entry is listed before it has its result.
-func (p *Progress[V]) lacksResult(e walk.Entry[V]) bool {
+func (p *Progress[V]) lacksResult(e entry.Entry[V]) bool {
 	return e.Err == nil && p.isPending != nil && p.isPending(e.Value)
 }
 
 // key returns a hash of the id and start of an entry, after a ? if it cannot be read.
-func key[V any](e walk.Entry[V]) string {
+func key[V any](e entry.Entry[V]) string {
 	mark, text := "", e.ID
 	if e.Err != nil {
 		mark = "?"

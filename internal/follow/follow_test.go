@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/horseracing-go/horseracing/internal/walk"
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // race is an entry of a listing. Its value reports whether it lacks its result.
-type race = walk.Entry[bool]
+type race = entry.Entry[bool]
 
 func at(start int64, isPending bool) race {
 	return race{ID: strconv.FormatInt(start, 10), Start: start, Value: isPending}

@@ -8,7 +8,7 @@
 //  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each
 //     probe waits for three fifths of the time since the refusal, give or take a tenth. The
 //     wait is at most 50 seconds, and never shorter than 20 ms or than the interval between
-//     requests at the present rate. After five seconds without a response the next probe may
+//     requests at the present rate. A Retry-After can make it longer (rule 9), but not shorter. After five seconds without a response the next probe may
 //     be sent.
 //  3. Accepted and refused requests are counted. The count begins anew after five seconds
 //     without a request, and every five seconds while all requests are accepted. When a
@@ -43,12 +43,13 @@
 //  9. Until a Retry-After has passed, or while an announced limit is used up, its route is
 //     held: no request of the route is sent, not even a probe. A write also waits for the
 //     Retry-After of a 503 to another route, because after a 503 its own outcome would be
-//     unknown. It does not wait if a later request was accepted.
+//     unknown. It does not wait if a later request was accepted. For the same reason it keeps the rate
+//     of the route that got the last 503, too, and counts for it.
 //  10. Of the requests that may be sent, the one with the highest priority goes first: writes,
 //     then single reads, then polls, then walks. Among requests of one priority, the one that
 //     has waited longest goes first. If nothing was sent for five seconds, a single call is sent
 //     despite rules 2 to 8. A single call waits for its MaxWait at most. A page of a walk or of
-//     a follower waits until its context ends.
+//     a follower waits until its context ends; its call gives up after an hour of refusals.
 //
 // [Scheduler] has the goroutines and the clock, [Routes] the queues and rules 8 to 10, and the
 // learner in learner.go rules 1 to 7. The tests in rules_test.go are named after the rules, and

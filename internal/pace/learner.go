@@ -147,18 +147,15 @@ func (l *learner) report(now, sent time.Time, outcome Outcome, mustWait bool) {
 			if l.backoff == nil {
 				l.backoff = &backoff{began: now}
 			}
-			l.wait(now, mustWait)
+			l.wait(now)
 		}
 	}
 }
 
-// wait makes the next probe wait for three fifths of the time since the backoff began, unless a
-// Retry-After says when. By the random part, clients that were refused together return apart.
-func (l *learner) wait(now time.Time, mustWait bool) {
-	wait := max(roundTrip, min(seconds(1/l.perSecond(now)), patience))
-	if !mustWait {
-		wait = max(wait, min(now.Sub(l.backoff.began)*3/5, longest))
-	}
+// wait makes the next probe wait for three fifths of the time since the backoff began. A Retry-After
+// that is longer holds the route. By the random part, clients that were refused together return apart.
+func (l *learner) wait(now time.Time) {
+	wait := max(roundTrip, min(seconds(1/l.perSecond(now)), patience), min(now.Sub(l.backoff.began)*3/5, longest))
 	l.backoff.until = now.Add(seconds(wait.Seconds() * (0.9 + l.random()/5)))
 }
 

@@ -31,6 +31,7 @@ type Kind struct {
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
 type Waiter struct {
 	Kind
+	RefusedFor time.Duration // for how long its route had accepted nothing when its last request was reported
 
 	route  *route        // set when it joins
 	sent   time.Time     // its last request
@@ -55,6 +56,7 @@ type Routes struct {
 
 	unavailable struct { // what the last 503 says for the writes of all routes
 		since, until time.Time // until is the zero time if a later request was accepted
+		route        *route    // of the last one, unless its limit is its own
 	}
 }
 
@@ -130,6 +132,9 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 		}
 		w := q.waiters[0]
 		from := later(p.heldUntil(w), w.route.from(w.Patient), p.common.from(w.Patient))
+		if l := p.politeTo(w); l != nil {
+			from = later(from, l.from(false))
+		}
 		if now.Before(from) {
 			at = earlier(at, from)
 		} else if next == nil || cmp.Or(cmp.Compare(w.Priority, next.Priority), w.began.Compare(next.began)) < 0 {
@@ -139,12 +144,24 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 	return next, at
 }
 
+// politeTo returns the route whose pace a write keeps, too, and counts for, or nil if there is none. The learner of
+// all routes may allow more than a route whose own learner is slower, and nobody would notice but the writes.
+func (p *Routes) politeTo(w *Waiter) *route {
+	if l := p.unavailable.route; w.Priority == Write && l != nil && l != w.route && l.backoff == nil {
+		return l
+	}
+	return nil
+}
+
 // Send takes w out of the queue: its request is sent now.
 func (p *Routes) Send(now time.Time, w *Waiter) {
 	p.Leave(w)
 	w.sent = now
 	p.common.send(now)
 	w.route.send(now)
+	if l := p.politeTo(w); l != nil {
+		l.send(now)
+	}
 }
 
 // Report records the outcome of the request of w, and for how long its response holds the
@@ -155,10 +172,16 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 		outcome = Unclear // a failure that its call waits for and retries
 	}
 	r, forAll := w.route, outcome
+	if outcome == Unavailable && !p.isOwn(now, r) {
+		p.unavailable.route = r
+	}
 	if outcome > Accepted && (r.backoff != nil || p.isOwn(now, r)) {
 		forAll = Unclear
 	}
 	r.report(now, w.sent, outcome, hold.Route > 0)
+	if w.RefusedFor = 0; r.backoff != nil {
+		w.RefusedFor = now.Sub(r.backoff.began)
+	}
 	p.common.report(now, w.sent, forAll, hold.Route > 0)
 	r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
 	switch {

@@ -194,6 +194,27 @@ func TestRule5TheRateIsBackAfterK(t *testing.T) {
 	wantRate(t, "the least", least.perSecond(simStart), 0.2*beta)
 }
 
+// TestRule2AShortRetryAfterDoesNotShortenTheBackoff: behind a service that refuses everything, a day takes as
+// many requests as without one, and a window that counts refusals too is used again soon.
+func TestRule2AShortRetryAfterDoesNotShortenTheBackoff(t *testing.T) {
+	for _, retryAfter := range []time.Duration{0, time.Millisecond, time.Second, 30 * time.Second} {
+		c := newWorld(1).crawl(&service{limit: never, retryAfter: always(retryAfter)}, 4)
+		c.run(simStart.Add(24 * time.Hour))
+		within(t, fmt.Sprintf("requests in a day, Retry-After %v", retryAfter), 1700, c.refused, 1800)
+		var sent []time.Time
+		counts := func(now time.Time) (bool, time.Duration) {
+			sent = append(sent, now)
+			for now.Sub(sent[0]) > time.Minute {
+				sent = sent[1:]
+			}
+			return len(sent) <= 30, 0
+		}
+		c = newWorld(1).crawl(&service{limit: counts, retryAfter: always(retryAfter)}, 4)
+		c.run(simStart.Add(time.Hour))
+		within(t, fmt.Sprintf("pages in the second hour, Retry-After %v", retryAfter), 1000, c.serves(time.Hour), 1800)
+	}
+}
+
 // TestRule6ACrawlIsBackAfterAnOutage: its first page comes within a minute of the end of an outage
 // or of its last Retry-After, and within five minutes it is as fast as before, however long
 // everything was refused.
@@ -279,6 +300,8 @@ func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
 		"one in ten seconds":                    {limit: newBucket(0.1, 1)},
 		"one in ten seconds, Retry-After 1":     {limit: newBucket(0.1, 1), retryAfter: always(time.Second)},
 		"one in ten seconds, right Retry-After": {limit: newBucket(0.1, 1), retryAfter: roundedUp},
+		"503, Retry-After 1":                    {limit: never, retryAfter: always(time.Second), unavailable: true},
+		"503, one in ten seconds":               {limit: newBucket(0.1, 1), unavailable: true},
 		"a hundred an hour":                     {limit: newWindow(100, time.Hour, false)},
 	} {
 		for workers, pause := range []time.Duration{5 * time.Second, time.Second, time.Second, time.Second} {
@@ -528,5 +551,37 @@ func TestRule10WhoGoesFirst(t *testing.T) {
 		got, _ := l.Next(simStart)
 		equal(t, fmt.Sprintf("the %d.", i), want, got)
 		l.Leave(want)
+	}
+}
+
+// TestRule9AWriteMeetsFew503s: in percent at most twice as many as reads and one, behind a gateway that refuses with
+// 503, while three readers send as fast as they may.
+func TestRule9AWriteMeetsFew503s(t *testing.T) {
+	skipIfShort(t)
+	for name, l := range map[string]func() limit{
+		"one a second":          func() limit { return newBucket(1, 1) },
+		"two a second, burst 9": func() limit { return newBucket(2, 9) },
+		"60 a minute, sliding":  func() limit { return newWindow(60, time.Minute, true) },
+	} {
+		for seed := range uint64(12) {
+			svc, writes := &service{limit: l(), retryAfter: roundedUp, unavailable: true}, 0
+			c := newWorld(seed).newCaller(svc)
+			var write func()
+			write = func() {
+				c.call(Write, "register", func(time.Time) {
+					writes++
+					c.after(19*time.Second+time.Duration(c.random.Int64N(int64(2*time.Second))), write)
+				})
+			}
+			write()
+			c.walk("races", 3)
+			c.run(simStart.Add(4 * time.Hour))
+			refused := writes - c.accepted["register"]
+			ofWrites := 100 * float64(refused) / float64(writes)
+			ofReads := 100 * float64(svc.refused-refused) / float64(svc.refused+svc.served-writes)
+			if ofWrites > 2*ofReads+1 || ofReads > 4.5 || writes < 600 {
+				t.Errorf("%s, seed %d: %.1f %% of %d writes, %.1f %% of the reads", name, seed, ofWrites, writes, ofReads)
+			}
+		}
 	}
 }

@@ -136,7 +136,7 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 		want    ExpiredError
 	}{
 		"everything is refused":     {Refused, Hold{}, 0, maxWait, ExpiredError{"the service refuses requests", 0, 429}},
-		"a short Retry-After":       {Refused, holds(4 * time.Second), 0, 12 * time.Second, ExpiredError{"the service refuses requests", 4 * time.Second, 429}},
+		"a short Retry-After":       {Refused, holds(6 * time.Second), 0, 12 * time.Second, ExpiredError{"the service refuses requests", 6 * time.Second, 429}},
 		"a long Retry-After":        {Unavailable, holds(time.Minute), 0, 0, ExpiredError{"the service refuses requests", time.Minute, 503}},
 		"an announced limit":        {Accepted, holds(time.Minute), 0, 0, ExpiredError{"the limit that the service announces is used up", time.Minute, 429}},
 		"others are sent before it": {Accepted, Hold{}, 40, maxWait, ExpiredError{"26 requests wait, of which the service accepts 1 a second", 0, 429}},

@@ -1,159 +1,175 @@
 // Package redact keeps keys out of what a caller, a log or a terminal sees:
 // texts, headers and errors.
 //
-// White space and quotes around a key do not belong to it. A key is also found if its
-// characters are escaped, as in JSON, in a JSON pointer or in a URL, or if invisible
-// characters are between them. A key of fewer than eight bytes is not looked for inside words.
+// White space and quotes around a key do not belong to it. A key is also found if its characters are
+// escaped, each in its own way: as in JSON, in a JSON pointer, in a URL or in HTML. Not found are keys of
+// fewer than eight bytes, keys with invisible characters between theirs, and keys in UTF-16.
 package redact
 
 import (
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"unicode/utf16"
 )
 
 // Placeholder replaces a key.
 const Placeholder = "[redacted]"
 
-// Keys returns the keys to redact. It is a function because fmt and log packages can print any
-// field, even an unexported one, but no closure.
-type Keys func() []string
+// Keys returns the keys to redact, the longest first. It is a function because fmt and log packages can
+// print any field, even an unexported one, but no closure.
+type Keys func() ([]secret, *pairs)
 
-// New returns the given keys without the empty ones.
-func New(keys ...string) Keys { return Keys(func() []string { return nil }).And(keys...) }
+// pairs are the first two bytes that a key can have as it is written: to look for them is fast.
+type pairs [1 << 10]uint64
 
-// isSurrounding reports whether a character may be read together with a key, so that a
-// service drops it.
-func isSurrounding(r rune) bool { return shown(r) != r || strings.ContainsRune(" \"'`", r) }
+func (p *pairs) has(a, b byte) bool { return p[uint(a)<<2|uint(b)>>6]&(1<<(b&63)) != 0 }
 
-// And returns k with more keys. Empty ones are ignored.
+func (p *pairs) clone() *pairs { c := *p; return &c }
+
+func (p *pairs) add(a, b byte) { p[uint(a)<<2|uint(b)>>6] |= 1 << (b & 63) }
+
+// secret is a key with what finds it at the beginning of a text.
+type secret struct {
+	text    string
+	begins  [2][]string // how its first two characters can be written
+	pattern *regexp.Regexp
+	longest int // as it can be written
+}
+
+// New returns the given keys without those that are too short.
+func New(keys ...string) Keys {
+	return Keys(func() ([]secret, *pairs) { return nil, new(pairs) }).And(keys...)
+}
+
+// minKey is the length, in bytes, of the shortest key: a shorter one would be found in words that
+// have nothing to do with it.
+const minKey = 8
+
+// And returns k with more keys.
 func (k Keys) And(more ...string) Keys {
-	all := slices.Clone(k())
-	for _, key := range more {
-		if utf8.ValidString(key) {
-			key = Visible(key)
-		}
-		all = append(all, key, strings.TrimFunc(key, isSurrounding))
+	all, begin := k()
+	if len(more) == 0 {
+		return k
 	}
-	slices.Sort(all)
-	all = slices.DeleteFunc(slices.Compact(all), func(key string) bool { return key == "" })
-	return func() []string { return all }
+	all, begin = slices.Clone(all), begin.clone()
+	for _, text := range more {
+		text = strings.Trim(Visible(text), " \"'`")
+		if len(text) >= minKey && !slices.ContainsFunc(all, func(other secret) bool { return other.text == text }) {
+			all = append(all, newSecret(text, begin))
+		}
+	}
+	slices.SortFunc(all, func(a, b secret) int { return len(b.text) - len(a.text) }) // some are in others
+	return func() ([]secret, *pairs) { return all, begin }
+}
+
+// forms returns how a character can be written: as it is, or escaped as in JSON, a URL, HTML or a JSON pointer.
+func forms(r rune) []string {
+	plain, unit := string(r), utf16.AppendRune(nil, r)
+	json, percent := "", ""
+	for _, u := range unit {
+		json += fmt.Sprintf(`\u%04x`, u)
+	}
+	for _, b := range []byte(plain) {
+		percent += fmt.Sprintf("%%%02x", b)
+	}
+	all := []string{plain, `\` + plain, json, percent, url.QueryEscape(plain), html.EscapeString(plain), fmt.Sprintf("&#%d;", r), fmt.Sprintf("&#x%x;", r), fmt.Sprintf(`\U%08x`, r)}
+	other := map[rune]string{'"': "&quot;", '\'': "&apos;", '~': "~0", '/': "~1"}
+	if form, ok := other[r]; ok {
+		all = append(all, form)
+	}
+	return all
+}
+
+func newSecret(text string, begin *pairs) secret {
+	k, pattern := secret{text: text}, "^"
+	for i, r := range []rune(text) {
+		all := forms(r)
+		if i < len(k.begins) {
+			k.begins[i] = all
+		}
+		quoted, length := make([]string, len(all)), 0
+		for j, form := range all {
+			if quoted[j] = regexp.QuoteMeta(form); isEscape(form) {
+				quoted[j] = "(?i:" + quoted[j] + ")"
+			}
+			length = max(length, len(form))
+		}
+		pattern, k.longest = pattern+"(?:"+strings.Join(quoted, "|")+")", k.longest+length
+	}
+	for _, first := range k.begins[0] {
+		for _, second := range k.begins[1] {
+			two := first + second
+			begin.add(two[0], two[1])
+			begin.add(two[0], strings.ToUpper(two[1:2])[0]) // \U, &#X
+		}
+	}
+	k.pattern = regexp.MustCompile(pattern)
+	k.pattern.Longest()
+	return k
+}
+
+// isEscape reports whether the letters of a form may be large or small.
+func isEscape(form string) bool { return len(form) > 2 && strings.IndexByte(`\%&`, form[0]) >= 0 }
+
+// hasForm reports whether a text begins with a form.
+func hasForm(text, form string) bool {
+	return len(text) >= len(form) && form != "" && text[0] == form[0] &&
+		(text[:len(form)] == form || isEscape(form) && text[1]|0x20 == form[1]|0x20 && strings.EqualFold(text[:len(form)], form))
 }
 
 // Text returns text with the keys replaced, and everything else as it is.
-func (k Keys) Text(text string) string { return k.replace(text, false) }
-
-// Visible redacts the keys in text, and then makes it visible as the function [Visible] does.
-func (k Keys) Visible(text string) string { return Visible(k.Text(text)) }
-
-// Truncated returns Text of a text that was cut. A key at its end, or the beginning of one, is
-// left out.
-func (k Keys) Truncated(text string) string {
-	return strings.TrimSuffix(k.replace(text, true), Placeholder)
-}
-
-func (k Keys) replace(text string, isCut bool) string {
-	var found [][2]int
-	for _, key := range k() {
-		for _, first := range []byte{key[0], '\\', '%', '~'} {
-			found = append(found, find(text, key, first, isCut)...)
-		}
-	}
-	slices.SortFunc(found, func(a, b [2]int) int { return a[0] - b[0] })
+func (k Keys) Text(text string) string {
+	keys, begin := k()
 	var out strings.Builder
 	written := 0
-	for _, f := range found { // they may overlap
-		if written <= f[0] {
-			out.WriteString(text[written:f[0]] + Placeholder)
+	for at := 0; at < len(text)-1; at++ {
+		if !begin.has(text[at], text[at+1]) {
+			continue
 		}
-		written = max(written, f[1])
+		for _, key := range keys {
+			if n := len(key.pattern.FindString(text[at:min(len(text), at+key.longest)])); n > 0 {
+				if written <= at { // they may overlap
+					out.WriteString(text[written:at] + Placeholder)
+				}
+				written = max(written, at+n)
+			}
+		}
 	}
 	return out.String() + text[written:]
 }
 
-// find returns where a key begins and ends whose first character is written with that byte first.
-func find(text, key string, first byte, isCut bool) (found [][2]int) {
-	for at := 0; ; at++ {
-		next := strings.IndexByte(text[at:], first)
-		if next < 0 {
-			return found
-		}
-		if at += next; isOther(text[at:], key) {
-			continue
-		}
-		if end := match(key, text, at, isCut); end > 0 {
-			found = append(found, [2]int{at, end})
-		}
-	}
-}
+// Visible makes a text visible as the function [Visible] does, and redacts the keys in it.
+func (k Keys) Visible(text string) string { return k.Text(Visible(text)) }
 
-// minInWord is the length, in bytes, from which on a key is found inside a word. A shorter
-// one would be found in words that have nothing to do with it.
-const minInWord = 8
-
-// match returns where the key ends if it begins at that place of the text, or else 0. The end of
-// a text that was cut can be any part of a key.
-//
-// It reads the key character by character, and keeps all places of the text where the next one
-// may be. There can be several, because a backslash, for example, is itself or begins an escape.
-func match(key, text string, at int, isCut bool) int {
-	places, next := append(make([]int, 0, 4), at), make([]int, 0, 4)
-	for i, want := range key {
-		for n := 0; n < len(places); n++ {
-			rest := text[places[n]:]
-			plain, width := utf8.DecodeRuneInString(rest)
-			escape := unescape(rest)
-			if isCut && (!utf8.FullRuneInString(rest) || escape.length == 0 && mayBegin(rest)) {
-				return len(text)
-			}
-			for _, r := range [...]reading{{plain, width}, escape} {
-				place := places[n] + r.length
-				if r.length > 0 && shown(r.char) == want {
-					next = insert(next, place)
-				}
-				if i > 0 && shown(r.char) != r.char { // it does not show: the key may continue after it
-					places = insert(places, place)
-				}
+// Truncated returns Text of a text that was cut, without the end if that can be the beginning of a key.
+func (k Keys) Truncated(text string) string {
+	text = k.Text(text)
+	keys, _ := k()
+	for _, key := range keys {
+		for at := max(0, len(text)-key.longest); at < len(text); at++ {
+			if key.mayBegin(text[at:]) {
+				text = text[:at]
 			}
 		}
-		if len(next) == 0 {
-			return 0
-		}
-		places, next = next, places[:0]
 	}
-	end := places[len(places)-1]
-	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	after, _ := utf8.DecodeRuneInString(text[end:])
-	if len(key) < minInWord && (isInWord(before) || isInWord(after)) {
-		return 0
-	}
-	return end
+	return strings.TrimSuffix(text, Placeholder)
 }
 
-// isOther reports without decoding that another character than the key's second follows its
-// first.
-func isOther(text, key string) bool {
-	return len(text) > 1 && len(key) > 1 && text[0] == key[0] && text[1] != key[1] && isPlain(text[0]) && isPlain(text[1])
+// mayBegin reports whether a text is the beginning of a key, as far as its first two characters show.
+func (k *secret) mayBegin(text string) bool {
+	return slices.ContainsFunc(k.begins[0], func(first string) bool {
+		return hasForm(first, text) || hasForm(text, first) && slices.ContainsFunc(k.begins[1], func(second string) bool {
+			rest := text[len(first):]
+			return rest == "" || hasForm(second, rest) || hasForm(rest, second)
+		})
+	})
 }
-
-// isPlain reports whether a byte is a character that shows and begins no escape.
-func isPlain(b byte) bool {
-	return b < utf8.RuneSelf && shown(rune(b)) == rune(b) && strings.IndexByte(`\%~+`, b) < 0
-}
-
-// insert adds a place to sorted ones.
-func insert(places []int, place int) []int {
-	if i, found := slices.BinarySearch(places, place); !found {
-		places = slices.Insert(places, i, place)
-	}
-	return places
-}
-
-func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // Header returns a copy of the header with the keys redacted.
 func (k Keys) Header(h http.Header) http.Header {
@@ -167,7 +183,7 @@ func (k Keys) Header(h http.Header) http.Header {
 	return out
 }
 
-// Error returns err if neither its text nor that of an error that it wraps contains a key.
+// Error returns err if neither its text nor that of an error that it wraps contains a key once it is visible.
 // Otherwise it returns an error with the redacted text: errors.Is still finds what err wraps,
 // but errors.As does not, because that would reveal the text.
 func (k Keys) Error(err error) error {
@@ -182,7 +198,7 @@ func (k Keys) in(err error) bool {
 	if err == nil {
 		return false
 	}
-	if text := fmt.Sprintf("%v %#v", err, err); k.Text(text) != text {
+	if text := Visible(fmt.Sprintf("%v %#v", err, err)); k.Text(text) != text {
 		return true
 	}
 	switch err := err.(type) { //nolint:errorlint // one step of the chain at a time

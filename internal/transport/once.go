@@ -2,10 +2,13 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+	"time"
 )
 
 // Once is a RoundTripper for a chain that ends with a [Wire]. A write, which is any request
@@ -39,11 +42,20 @@ type Wire struct {
 	writes http.RoundTripper // a fresh connection for each, if that can be had
 	proves bool              // writes reports every connection that it has, so that none means unsent
 	owned  []*http.Transport // those of the two that no one else uses
+	timed  atomic.Bool       // a read has timed out, and none has been sent since
 }
+
+// While a service is silent, its HTTP/2 connection gets a ping after sendPing, and is given up if there is
+// no response to that within pingTimeout. Both fit into one attempt of the default timeout.
+const (
+	sendPing    = 10 * time.Second
+	pingTimeout = 5 * time.Second
+)
 
 // NewWire returns a Wire that sends through the caller's RoundTripper. If that is nil, it uses
 // a copy of Go's default transport that keeps as many idle connections to one host as
-// concurrent walks need.
+// concurrent walks need, and notices that an HTTP/2 connection of reads is dead. For a write a new
+// connection would come too late, and what is only slow must not become an unknown outcome.
 func NewWire(callers http.RoundTripper) *Wire {
 	base := callers
 	if base == nil {
@@ -65,6 +77,9 @@ func NewWire(callers http.RoundTripper) *Wire {
 	if callers == nil {
 		own := reads.Clone()
 		own.MaxIdleConnsPerHost = own.MaxIdleConns
+		if own.HTTP2 == nil {
+			own.HTTP2 = &http.HTTP2Config{SendPingTimeout: sendPing, PingTimeout: pingTimeout}
+		}
 		w.reads, w.owned = own, append(w.owned, own)
 	}
 	return w
@@ -83,13 +98,18 @@ func (w *Wire) CloseIdleConnections() {
 // before.
 func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet {
-		return w.reads.RoundTrip(req)
+		return w.read(req)
 	}
 	if problem := mayWrite(req); problem != "" {
 		if req.Body != nil {
 			req.Body.Close()
 		}
 		return nil, fmt.Errorf("a transport wrapper must %s: a %s was stopped", problem, req.Method)
+	}
+	if t, ok := w.writes.(*http.Transport); ok && t.Proxy != nil {
+		if _, err := t.Proxy(req); err != nil {
+			return nil, &UnsentError{err}
+		}
 	}
 	var wanted, found atomic.Bool // a connection for this request
 	resp, err := w.writes.RoundTrip(unrepeatable(req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
@@ -99,6 +119,21 @@ func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	// Another RoundTripper may send a request by other ways than those that it traces.
 	if err != nil && w.proves && wanted.Load() && !found.Load() {
 		err = &UnsentError{err}
+	}
+	return resp, err
+}
+
+// read sends a read. If the one before has timed out, what is left of its connections may be as dead, as
+// after a suspension or in a NAT that has forgotten them. So it closes those that are idle, also those of
+// a caller, as http.Client.CloseIdleConnections does. It does so before a read, not after the timeout, because
+// net/http ends a stream of HTTP/2 a little later than its RoundTrip.
+func (w *Wire) read(req *http.Request) (*http.Response, error) {
+	if pool, ok := w.reads.(interface{ CloseIdleConnections() }); ok && w.timed.Swap(false) {
+		pool.CloseIdleConnections()
+	}
+	resp, err := w.reads.RoundTrip(req)
+	if failure, ok := errors.AsType[net.Error](err); ok && failure.Timeout() || err != nil && errors.Is(req.Context().Err(), context.DeadlineExceeded) {
+		w.timed.Store(true)
 	}
 	return resp, err
 }

@@ -13,23 +13,18 @@ package transport
 
 import (
 	"math"
-	"math/rand/v2"
-	"net/http"
 	"sync"
 	"time"
 )
 
-// Backoff returns how long to wait before a retry: a random time of at most least * 2^retries. A
-// Retry-After raises the wait to at least what it demands, plus jitter, so that clients that failed
-// together do not come back together. No wait exceeds most.
-func Backoff(least, most time.Duration, retries int, resp *http.Response) time.Duration {
-	demanded := time.Duration(0)
-	if resp != nil {
-		demanded = min(RetryAfter(resp.Header), most)
-	}
+// Backoff returns how long to wait before a retry: a part of least * 2^retries that random, from 0 to
+// 1 without 1, determines. A Retry-After raises the wait to at least what it demands, plus jitter, so
+// that clients that failed together do not come back together. No wait exceeds most.
+func Backoff(least, most time.Duration, retries int, demanded time.Duration, random float64) time.Duration {
+	demanded = min(demanded, most)
 	longest := min(float64(least)*math.Exp2(float64(retries)), float64(most))
 	jitter := min(max(time.Duration(longest), demanded/10), most-demanded)
-	return demanded + rand.N(max(jitter, 1))
+	return demanded + time.Duration(random*float64(jitter))
 }
 
 // Budget is a number of tokens that the retries of many calls share. Each retry takes some
@@ -43,11 +38,16 @@ type Budget struct {
 
 const budgetSize = 500
 
-// Add adds tokens, or takes some if their number is negative.
-func (b *Budget) Add(tokens int) {
+// Spend takes tokens, or adds some if their number is negative. It reports false, and takes none, if
+// fewer are left.
+func (b *Budget) Spend(tokens int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.spent = max(0, b.spent-tokens)
+	if tokens > 0 && b.spent+tokens > budgetSize {
+		return false
+	}
+	b.spent = max(0, b.spent+tokens)
+	return true
 }
 
 // Left returns how many tokens are left.

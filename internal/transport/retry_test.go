@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -46,6 +47,13 @@ func fails(*http.Request) (*http.Response, error) { return nil, errReset }
 // status returns an attempt with a response.
 func status(code int) attempt {
 	return attempt{resp: &http.Response{StatusCode: code, Header: http.Header{}, Body: new(Body)}}
+}
+
+func classify(method string, a attempt) (Meaning, bool) {
+	if a.resp == nil {
+		return Classify(method, 0, nil, a.err)
+	}
+	return Classify(method, a.resp.StatusCode, a.resp.Header, a.err)
 }
 
 // after returns the attempt with a Retry-After.
@@ -89,12 +97,12 @@ func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing
 		{"nothing, as if the goroutine was ended", attempt{}, Conclusive, false, false},
 	} {
 		for method, want := range map[string]bool{http.MethodGet: test.read, http.MethodPost: test.write} {
-			meaning, mayRepeat := Classify(method, test.attempt.resp, test.attempt.err)
+			meaning, mayRepeat := classify(method, test.attempt)
 			equal(t, method+" "+test.name+": meaning, and may be repeated", []any{test.meaning, want}, []any{meaning, mayRepeat})
 		}
 	}
 	for code := 500; code <= 599; code++ {
-		meaning, _ := Classify(http.MethodGet, status(code).resp, nil)
+		meaning, _ := classify(http.MethodGet, status(code))
 		equal(t, "status "+strconv.Itoa(code), Transient, meaning)
 	}
 }
@@ -107,7 +115,7 @@ func TestBackoffIsSpreadAtRandom(t *testing.T) {
 	}{{0, 0, minWait}, {3, 0, 8 * minWait}, {10, 0, maxWait}, {0, 10 * time.Second, 11 * time.Second}, {0, 14900 * time.Millisecond, maxWait}} {
 		var waits []time.Duration
 		for range 200 {
-			waits = append(waits, Backoff(minWait, maxWait, test.retries, status(500).after(test.demanded).resp))
+			waits = append(waits, Backoff(minWait, maxWait, test.retries, test.demanded, rand.Float64()))
 		}
 		shortest, longest := slices.Min(waits), slices.Max(waits)
 		if shortest < test.demanded || longest > test.most || longest-shortest < (test.most-test.demanded)*9/10 {
@@ -124,17 +132,21 @@ func TestBackoffStaysWithinItsBounds(t *testing.T) {
 		least := wait("least", 1)
 		most := wait("most", least)
 		demanded := rapid.SampledFrom([]time.Duration{0, time.Second, math.MaxInt64}).Draw(t, "demanded")
-		got := Backoff(least, most, rapid.IntRange(0, 2000).Draw(t, "retries"), status(500).after(demanded).resp)
+		got := Backoff(least, most, rapid.IntRange(0, 2000).Draw(t, "retries"), demanded, rapid.SampledFrom([]float64{0, 0.5, 1 - 0x1p-53}).Draw(t, "random"))
 		if got < min(demanded, most) || got > most {
 			t.Fatalf("%v to %v: %v of %v", least, most, got, demanded)
 		}
 	})
 }
 
-func TestBudgetIsFullAtFirstAndNeverMoreThanThat(t *testing.T) {
+func TestBudgetIsFullAtFirstAndNeverMoreThanThatNorLessThanNone(t *testing.T) {
 	var b Budget
-	for _, step := range []struct{ add, want int }{{0, 500}, {1, 500}, {-5, 495}, {-1, 494}, {5, 499}, {5, 500}, {-501, -1}, {2, 1}} {
-		b.Add(step.add)
-		equal(t, "tokens", step.want, b.Left())
+	for _, step := range []struct {
+		spend int
+		ok    bool
+		left  int
+	}{{0, true, 500}, {-1, true, 500}, {5, true, 495}, {1, true, 494}, {-5, true, 499}, {-5, true, 500}, {501, false, 500}, {499, true, 1}, {5, false, 1}, {1, true, 0}, {1, false, 0}, {0, true, 0}, {-2, true, 2}} {
+		equal(t, fmt.Sprintf("%+v: ok", step), step.ok, b.Spend(step.spend))
+		equal(t, fmt.Sprintf("%+v: tokens", step), step.left, b.Left())
 	}
 }

@@ -125,7 +125,7 @@ func (w Whole) read(resp *http.Response) error {
 	body := new(Body)
 	source, err := io.Reader(resp.Body), error(nil)
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
-		source, err = decoded(resp.Body, strings.ToLower(encoding))
+		source, err = decoded(resp.Body, encoding)
 	}
 	if err == nil {
 		buffer.Grow(int(min(max(resp.ContentLength, 0), 1<<20)) + bytes.MinRead) // beyond 1 MiB nothing before the bytes arrive
@@ -162,13 +162,14 @@ const byteOrderMark = "\ufeff"
 // RoundTrippers decode the body and leave the header.
 func decoded(source io.Reader, encoding string) (io.Reader, error) {
 	body := bufio.NewReader(source)
+	isGzip := strings.EqualFold(encoding, "gzip")
 	switch start, _ := body.Peek(2); {
-	case encoding == "gzip" && string(start) == "\x1f\x8b":
+	case isGzip && string(start) == "\x1f\x8b":
 		return gzip.NewReader(body)
-	case encoding == "gzip" || encoding == "identity" || len(start) == 0:
+	case isGzip || strings.EqualFold(encoding, "identity") || len(start) == 0:
 		return body, nil
 	}
-	return nil, fmt.Errorf("%w: %.100q", ErrEncoding, encoding)
+	return nil, fmt.Errorf("%w: %q", ErrEncoding, encoding) // whole, since it may contain a key
 }
 
 // IsHTML reports whether a body is HTML or XML.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // Between two requests up to a page but one may arrive, which may come too, or one entry
@@ -19,7 +21,7 @@ func TestAWalkByOffsetMissesNothing(t *testing.T) {
 		arrivals := rapid.SampledFrom([]int{0, 1, 5, 9}).Draw(t, "most arrivals")
 		isRemoved := arrivals == 0 && rapid.Bool().Draw(t, "one is removed")
 		want, left := w.ids(), 300
-		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []Entry[uint64] {
+		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []entry.Entry[uint64] {
 			if isRemoved && len(w.entries) > w.pageSize {
 				i := rng.IntN(len(w.entries))
 				want = slices.DeleteFunc(want, func(id uint64) bool { return id == w.entries[i].Value })
@@ -50,7 +52,7 @@ func TestAWalkByOffsetMissesNothing(t *testing.T) {
 func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
 	for size := 1; size < 12; size++ {
 		w := newWorld(10, size, 1)
-		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(int64) []Entry[uint64] { return w.from(0) })
+		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(int64) []entry.Entry[uint64] { return w.from(0) })
 		got, _, err := c.drain()
 		equal(t, "the error", ErrIgnored, err)
 		equal(t, "entries and requests", []int{min(size, 10), 4}, []int{len(got), c.requests})
@@ -62,7 +64,7 @@ func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
 func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
 	for size := 1; size <= 10; size++ {
 		w, n := newWorld(size, 60, 1), 0
-		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []Entry[uint64] {
+		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []entry.Entry[uint64] {
 			switch n++; {
 			case n == 2:
 				w.arrive(max(1, size-1))
@@ -78,6 +80,30 @@ func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
 			equal(t, fmt.Sprintf("pages of %d: entry %d came", size, id+1), true, slices.Contains(got, id+1))
 		}
 	}
+}
+
+// An offset of pages, or entries that were removed in number: a page that should show a known entry shows none.
+func TestPagesWithoutAnEntryInCommonAreReadAgainAndThenAnError(t *testing.T) {
+	w := newWorld(10, 250, 1)
+	c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []entry.Entry[uint64] { return w.from(10 * at) })
+	got, _, err := c.drain()
+	equal(t, "the error of an offset of pages", ErrNoOverlap, err)
+	equal(t, "entries and requests", []int{10, 3}, []int{len(got), c.requests})
+
+	removed := 0
+	c = newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []entry.Entry[uint64] {
+		if removed++; removed == 2 {
+			w.entries = w.entries[4:]
+		}
+		return w.from(at)
+	})
+	got, _, err = c.drain()
+	equal(t, "entries, although four were removed", 250, len(got))
+	equal(t, "no error", nil, err)
+
+	got, _, err = byOffset(w, &Position{At: 100, Seen: []string{"gone@1"}}, 1).drain()
+	equal(t, "entries of a walk that was resumed", 146, len(got))
+	equal(t, "its error", nil, err)
 }
 
 // An empty page after one that had room for more entries, and showed no new one, needs no check.

@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // Every schedule of every small world: all listings of up to six entries on up
@@ -119,7 +121,7 @@ type explorer struct {
 func (s *schedules) explore(t *testing.T, w *world, most int) {
 	x := &explorer{t: t, world: w, total: s, roots: map[root]Position{}}
 	for i, e := range w.entries {
-		first := slices.IndexFunc(w.entries, func(o Entry[uint64]) bool { return o.Start == e.Start })
+		first := slices.IndexFunc(w.entries, func(o entry.Entry[uint64]) bool { return o.Start == e.Start })
 		if i-first < w.pageSize { // more do not fit on a page
 			x.wanted.handed |= 1 << i
 		}
@@ -175,7 +177,7 @@ func (x *explorer) run(s state) {
 		}
 		switch {
 		case e.Ties > 0:
-			first := slices.IndexFunc(x.world.entries, func(o Entry[uint64]) bool { return o.Start == e.Start })
+			first := slices.IndexFunc(x.world.entries, func(o entry.Entry[uint64]) bool { return o.Start == e.Start })
 			if s.ties&(1<<first) != 0 {
 				x.t.Errorf("the tie at %d came twice", e.Start)
 			}

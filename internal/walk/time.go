@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // Time walks a listing that is paged by start time, newest first: a page requested from T
@@ -52,14 +54,14 @@ type Time[V any] struct {
 
 // segment is a range of instants, and what was read of it.
 type segment[V any] struct {
-	ready     []Entry[V] // read and not taken, newest first
-	low, high int64      // the instants that are to be read, none if low > high
-	span      float64    // milliseconds of a page here; 0 if not known
-	isSent    bool       // a request for it is in flight
-	sent      Request    // that request
-	empty     emptyPage  // what is known of its last page, if that was empty
-	doubt     int        // entries of its last page, if all start at high + 1, and the next page decides whether it was full
-	failed    error      // of its request
+	ready     []entry.Entry[V] // read and not taken, newest first
+	low, high int64            // the instants that are to be read, none if low > high
+	span      float64          // milliseconds of a page here; 0 if not known
+	isSent    bool             // a request for it is in flight
+	sent      Request          // that request
+	empty     emptyPage        // what is known of its last page, if that was empty
+	doubt     int              // entries of its last page, if all start at high + 1, and the next page decides whether it was full
+	failed    error            // of its request
 }
 
 const (
@@ -158,7 +160,7 @@ func (s *segment[V]) expected() float64 {
 }
 
 // Learn processes the outcome of a request.
-func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
+func (w *Time[V]) Learn(r Request, page []entry.Entry[V], failed error) {
 	w.inFlight--
 	i := slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.isSent && s.sent == r })
 	if i < 0 {
@@ -177,7 +179,7 @@ func (w *Time[V]) Learn(r Request, page []Entry[V], failed error) {
 		shown.Oldest = min(cmp.Or(shown.Oldest, page[0].Start), page[len(page)-1].Start)
 	}
 	switch {
-	case w.isCheck(s) && slices.ContainsFunc(page, func(e Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }):
+	case w.isCheck(s) && slices.ContainsFunc(page, func(e entry.Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }):
 		s.empty = knownShown
 	case w.isCheck(s):
 		s.failed = ErrEmptied
@@ -223,14 +225,14 @@ func (w *Time[V]) learnEmpty(s *segment[V]) {
 
 // add adds the entries of a page to a segment, and lowers its upper end to the last instant
 // of the page.
-func (w *Time[V]) add(s *segment[V], page []Entry[V], rows int) {
+func (w *Time[V]) add(s *segment[V], page []entry.Entry[V], rows int) {
 	shown := w.position.Shown
 	if s.doubt > 0 && s.doubt >= shown.Longest { // there are older entries, so that the page was full
-		w.push(s, Entry[V]{Start: s.high + 1, Ties: s.doubt})
+		w.push(s, entry.Entry[V]{Start: s.high + 1, Ties: s.doubt})
 	}
-	fresh := slices.DeleteFunc(slices.Clone(page), func(e Entry[V]) bool {
+	fresh := slices.DeleteFunc(slices.Clone(page), func(e entry.Entry[V]) bool {
 		isTaken := e.Start == w.position.At && slices.Contains(w.position.Seen, e.ID)
-		return e.Start < s.low || e.Start == s.high && (isTaken || slices.ContainsFunc(s.ready, e.isSame))
+		return e.Start < s.low || e.Start == s.high && (isTaken || slices.ContainsFunc(s.ready, func(other entry.Entry[V]) bool { return isSame(e, other) }))
 	})
 	w.push(s, fresh...)
 	if len(fresh) > 2 { // else most of the page is of another segment
@@ -243,7 +245,7 @@ func (w *Time[V]) add(s *segment[V], page []Entry[V], rows int) {
 	case oldest < s.low:
 		s.high = s.low - 1
 	case isFull && newest == oldest:
-		w.push(s, Entry[V]{Start: oldest, Ties: len(page)})
+		w.push(s, entry.Entry[V]{Start: oldest, Ties: len(page)})
 		s.high = oldest - 1
 	case oldest == s.high: // the page shows no older entry
 		s.high, s.doubt = oldest-1, len(page)
@@ -253,7 +255,7 @@ func (w *Time[V]) add(s *segment[V], page []Entry[V], rows int) {
 }
 
 // push makes entries of a segment ready.
-func (w *Time[V]) push(s *segment[V], entries ...Entry[V]) {
+func (w *Time[V]) push(s *segment[V], entries ...entry.Entry[V]) {
 	s.ready = append(s.ready, entries...)
 	w.readyCount += len(entries)
 }
@@ -262,7 +264,7 @@ func (w *Time[V]) push(s *segment[V], entries ...Entry[V]) {
 // the second page on, the time between the segment's upper end and that entry counts too. For
 // the first page it does not, because the segment may start long after the newest entry. A
 // page weighs 30%, so that the pages after an unusual one soon correct it.
-func (s *segment[V]) measure(newest int64, page []Entry[V], pageSize int) {
+func (s *segment[V]) measure(newest int64, page []entry.Entry[V], pageSize int) {
 	if s.span > 0 {
 		newest = s.high
 	}
@@ -272,15 +274,15 @@ func (s *segment[V]) measure(newest int64, page []Entry[V], pageSize int) {
 
 // Take returns the next entry, or the error in its position. It reports false if the page with
 // the next entry has not arrived yet.
-func (w *Time[V]) Take() (e Entry[V], ok bool) {
+func (w *Time[V]) Take() (e entry.Entry[V], ok bool) {
 	if len(w.segments) == 0 {
 		return e, false
 	}
 	s := w.segments[0]
 	if len(s.ready) == 0 {
-		return Entry[V]{Start: s.high, Err: s.failed}, s.failed != nil
+		return entry.Entry[V]{Start: s.high, Err: s.failed}, s.failed != nil
 	}
-	e, s.ready[0] = s.ready[0], Entry[V]{}
+	e, s.ready[0] = s.ready[0], entry.Entry[V]{}
 	s.ready = s.ready[1:]
 	w.readyCount--
 	w.dropTaken()

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // Whatever fails, wherever a loop is left, and if the service filters a page after it has
@@ -30,7 +32,7 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 			c := begin(w, position, 1+random.IntN(16))
 			c.pick = random.IntN
 			page := c.fetch
-			c.fetch = func(r Request) ([]Entry[uint64], error) {
+			c.fetch = func(r Request) ([]entry.Entry[uint64], error) {
 				if random.IntN(6) == 0 {
 					return nil, errBroken
 				}
@@ -102,7 +104,7 @@ func TestAnEmptyListAfterATieIsNotTheEnd(t *testing.T) {
 	for e, ok := c.take(); ok && e.Ties == 0; e, ok = c.take() {
 	}
 	c = crawlOf(w, position, 1)
-	c.fetch = func(Request) ([]Entry[uint64], error) { return nil, nil }
+	c.fetch = func(Request) ([]entry.Entry[uint64], error) { return nil, nil }
 	e, _ := c.take()
 	equal(t, "the error while lists are empty", ErrEmptied, e.Err)
 	e, _ = crawlOf(w, position, 1).take()
@@ -114,7 +116,7 @@ func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
 	for _, counts := range [][]int{{9, 5}, {4, 4, 4}} {
 		w := onInstants(10, []int64{1}, counts...)
 		c := crawlOf(w, &Position{}, 1)
-		c.fetch = func(r Request) ([]Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
+		c.fetch = func(r Request) ([]entry.Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
 		if got, ties, _ := c.drain(); len(got) != len(w.entries) && ties == 0 {
 			t.Errorf("%d of %d entries, without an error", len(got), len(w.entries))
 		}
@@ -127,11 +129,11 @@ func TestAnEmptyPageThatMayNotBeTheEndIsRequestedAgain(t *testing.T) {
 	ten, nine, seven := numbered(10, 1), numbered(9, 2), numbered(7, 3)
 	for _, test := range []struct {
 		known Position
-		pages [][]Entry[uint64]
+		pages [][]entry.Entry[uint64]
 		want  int64
 	}{
-		{Position{}, [][]Entry[uint64]{nil, {ten, nine}, {nine}, {seven}, nil}, 8},
-		{Position{At: 5, Seen: []string{"4"}}, [][]Entry[uint64]{{ten, nine}, {nine}, nil}, 10},
+		{Position{}, [][]entry.Entry[uint64]{nil, {ten, nine}, {nine}, {seven}, nil}, 8},
+		{Position{At: 5, Seen: []string{"4"}}, [][]entry.Entry[uint64]{{ten, nine}, {nine}, nil}, 10},
 	} {
 		walk := NewTime[uint64](0, &Position{At: Latest}, test.known, 1, 3)
 		learn(walk, test.pages...)
@@ -145,7 +147,7 @@ func TestAnEmptyPageThatMayNotBeTheEndIsRequestedAgain(t *testing.T) {
 // An empty page above an entry that the caller knows is wrong, if it comes twice.
 func TestAnEmptyPageAboveAKnownEntryIsAnError(t *testing.T) {
 	walk := NewTime[uint64](0, &Position{At: 1000}, Position{At: 500, Seen: []string{"1"}}, 1, 10)
-	learn(walk, nil, []Entry[uint64]{numbered(500, 1)}, nil)
+	learn(walk, nil, []entry.Entry[uint64]{numbered(500, 1)}, nil)
 	e, _ := walk.Take()
 	equal(t, "the error", ErrEmptied, e.Err)
 }
@@ -165,7 +167,7 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 					for isDone := false; !isDone; {
 						c := begin(w, position, slots)
 						page := c.fetch
-						c.fetch = func(r Request) ([]Entry[uint64], error) {
+						c.fetch = func(r Request) ([]entry.Entry[uint64], error) {
 							if requests++; requests > first && requests <= first+times {
 								return nil, nil
 							}

@@ -10,14 +10,16 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // Walk is a [Time] or an [Offset].
 type Walk[V any] interface {
-	Next() (Request, bool)                          // the page to request next, if one is needed now
-	Learn(r Request, page []Entry[V], failed error) // the outcome of a request: all rows of the page, or why there is none
-	Take() (Entry[V], bool)                         // the next entry, or the error in its position
-	Done() bool                                     // everything was taken
+	Next() (Request, bool)                                // the page to request next, if one is needed now
+	Learn(r Request, page []entry.Entry[V], failed error) // the outcome of a request: all rows of the page, or why there is none
+	Take() (entry.Entry[V], bool)                         // the next entry, or the error in its position
+	Done() bool                                           // everything was taken
 }
 
 // Request is a request for a page.
@@ -31,17 +33,6 @@ func (r Request) Newest() bool { return r.From > Latest }
 
 // Latest is later than every start. A walk from there begins with the newest page.
 const Latest = 1<<63 - 2
-
-// Entry is one entry of a listing, or an error in its position.
-type Entry[V any] struct {
-	Value   V
-	JSON    []byte // as received
-	Start   int64  // epoch milliseconds
-	NoStart bool   // it has no start of its own; Start is the newest start of its page
-	ID      string // empty if the error is not that of an entry
-	Err     error  // why the entry or a page cannot be read
-	Ties    int    // not 0 if this many entries with that start fill a page, so that the listing cannot show whether there are more
-}
 
 // Position is a position in a listing, after the entry that was taken last.
 type Position struct {
@@ -61,9 +52,15 @@ type Shown struct {
 
 // Errors that end a walk.
 var (
-	ErrEmptied = errors.New("the listing is empty, although it was not before")
-	ErrIgnored = errors.New("the offset is ignored")
+	ErrEmptied         = errors.New("the listing is empty, although it was not before")
+	ErrIgnored   error = &IgnoredError{"the same page comes whatever the offset"}
+	ErrNoOverlap       = errors.New("the offset does not count entries: a page shows none of those before it")
 )
+
+// IgnoredError reports that a page is not the one that was requested.
+type IgnoredError struct{ How string }
+
+func (e *IgnoredError) Error() string { return e.How }
 
 // emptyPage is the state of the check whether an empty page is the end of the listing. A
 // service may also show an empty page by mistake, for a while, or because it filters a page after
@@ -89,16 +86,16 @@ const (
 	emptyTwice // in a Time walk
 )
 
-func (e Entry[V]) isSame(other Entry[V]) bool { return e.ID == other.ID && e.Start == other.Start }
+func isSame[V any](a, b entry.Entry[V]) bool { return a.ID == b.ID && a.Start == b.Start }
 
 // sortPage returns the entries of a page, newest first and each once. On one instant they
 // keep their order.
-func sortPage[V any](page []Entry[V]) (sorted []Entry[V]) {
+func sortPage[V any](page []entry.Entry[V]) (sorted []entry.Entry[V]) {
 	for _, e := range page {
-		if !slices.ContainsFunc(sorted, e.isSame) {
+		if !slices.ContainsFunc(sorted, func(other entry.Entry[V]) bool { return isSame(e, other) }) {
 			sorted = append(sorted, e)
 		}
 	}
-	slices.SortStableFunc(sorted, func(a, b Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
+	slices.SortStableFunc(sorted, func(a, b entry.Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
 	return sorted
 }

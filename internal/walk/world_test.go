@@ -10,12 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing/internal/entry"
 )
 
 // world is a listing in memory and the oracle of these tests: it holds every
 // entry. The value of an entry is its id.
 type world struct {
-	entries  []Entry[uint64] // newest first
+	entries  []entry.Entry[uint64] // newest first
 	pageSize int
 	shuffle  *rand.Rand           // shuffles the entries of each page
 	keep     func(id uint64) bool // filters a page after it was cut
@@ -57,7 +59,7 @@ func equal[V any](t rapid.TB, what string, want, got V) {
 }
 
 // learn passes pages to a walk as the outcomes of its requests.
-func learn(walk *Time[uint64], pages ...[]Entry[uint64]) {
+func learn(walk *Time[uint64], pages ...[]entry.Entry[uint64]) {
 	for _, page := range pages {
 		r, _ := walk.Next()
 		walk.Learn(r, page, nil)
@@ -65,16 +67,16 @@ func learn(walk *Time[uint64], pages ...[]Entry[uint64]) {
 }
 
 // numbered is a readable entry. Its value is its id.
-func numbered(start int64, id uint64) Entry[uint64] {
-	return Entry[uint64]{Value: id, Start: start, ID: strconv.FormatUint(id, 10)}
+func numbered(start int64, id uint64) entry.Entry[uint64] {
+	return entry.Entry[uint64]{Value: id, Start: start, ID: strconv.FormatUint(id, 10)}
 }
 
 // page returns a page that begins with the entry at index first.
-func (w *world) page(first int) []Entry[uint64] {
+func (w *world) page(first int) []entry.Entry[uint64] {
 	first = min(first, len(w.entries))
 	page := slices.Clone(w.entries[first:min(first+w.pageSize, len(w.entries))])
 	if w.keep != nil {
-		page = slices.DeleteFunc(page, func(e Entry[uint64]) bool { return !w.keep(e.Value) })
+		page = slices.DeleteFunc(page, func(e entry.Entry[uint64]) bool { return !w.keep(e.Value) })
 	}
 	if w.shuffle != nil {
 		w.shuffle.Shuffle(len(page), func(i, j int) { page[i], page[j] = page[j], page[i] })
@@ -82,11 +84,11 @@ func (w *world) page(first int) []Entry[uint64] {
 	return page
 }
 
-func (w *world) before(at int64) []Entry[uint64] {
+func (w *world) before(at int64) []entry.Entry[uint64] {
 	return w.page(sort.Search(len(w.entries), func(i int) bool { return w.entries[i].Start < at }))
 }
 
-func (w *world) from(offset int64) []Entry[uint64] { return w.page(int(min(offset, 1<<30))) }
+func (w *world) from(offset int64) []entry.Entry[uint64] { return w.page(int(min(offset, 1<<30))) }
 
 func (w *world) ids() (ids []uint64) {
 	for _, e := range w.entries {
@@ -122,7 +124,7 @@ var errBroken = errors.New("broken on purpose")
 // crawl is a walk under way: what is in flight, and how it is served.
 type crawl struct {
 	walk     Walk[uint64]
-	fetch    func(Request) ([]Entry[uint64], error)
+	fetch    func(Request) ([]entry.Entry[uint64], error)
 	slots    int
 	pick     func(n int) int // which of n responses arrives next
 	inFlight []Request
@@ -130,12 +132,12 @@ type crawl struct {
 }
 
 // newCrawl is a crawl of one listing, whose responses arrive in order.
-func newCrawl(walk Walk[uint64], slots int, page func(int64) []Entry[uint64]) *crawl {
-	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]Entry[uint64], error) { return page(r.From), nil }}
+func newCrawl(walk Walk[uint64], slots int, page func(int64) []entry.Entry[uint64]) *crawl {
+	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]entry.Entry[uint64], error) { return page(r.From), nil }}
 }
 
 // take returns the next entry as a pager would yield it.
-func (c *crawl) take() (Entry[uint64], bool) {
+func (c *crawl) take() (entry.Entry[uint64], bool) {
 	for !c.walk.Done() && c.requests < 100_000 {
 		if e, ok := c.walk.Take(); ok {
 			return e, true
@@ -143,7 +145,7 @@ func (c *crawl) take() (Entry[uint64], bool) {
 		c.fill()
 		c.receive()
 	}
-	return Entry[uint64]{}, false
+	return entry.Entry[uint64]{}, false
 }
 
 // drain takes entries until one is an error, or all were taken, and returns them and how many ties.

@@ -23,13 +23,14 @@ type Entry struct {
 }
 
 // Known returns what the ledger has of the pair of horse and race, or the zero entry.
-func (e Entry) Known() ledger.Entry {
-	for known := range e.Ledger.Entries() {
+func (e Entry) Known(ctx context.Context) (ledger.Entry, error) {
+	all, err := e.Ledger.Entries(context.WithoutCancel(ctx))
+	for _, known := range all {
 		if known.Horse == e.Horse && known.Race == e.Race {
-			return known
+			return known, nil
 		}
 	}
-	return ledger.Entry{}
+	return ledger.Entry{}, err
 }
 
 // Sight is what was seen of a registration before it is sent.
@@ -66,7 +67,7 @@ func (e Entry) Look(ctx context.Context) (Sight, error) {
 	case err == nil && len(owned) > 0 && !isOwned:
 		seen.Against = append(seen.Against, fmt.Errorf("horse %d is not one of the %d horses of the owner", e.Horse, len(owned)))
 	}
-	for _, err := range []error{e.Ledger.Check(e.Registration, seen.Race.EntryFee), seen.Race.CheckEntry(seen.Horse, connection.ServiceTime(&response))} {
+	for _, err := range []error{e.Ledger.Check(ctx, e.Registration, seen.Race.EntryFee), seen.Race.CheckEntry(seen.Horse, connection.ServiceTime(&response))} {
 		if err != nil {
 			seen.Against = append(seen.Against, err)
 		}
@@ -95,14 +96,16 @@ func (e Entry) Register(ctx context.Context, fee horseracing.BigInt) (ledger.Ent
 func (e Entry) Settle(ctx context.Context) (ledger.Entry, error) {
 	isIn, err := e.Client.Races.Registered(ctx, e.Race, e.Horse)
 	if err != nil {
-		return e.Known(), err
+		known, failed := e.Known(ctx)
+		return known, errors.Join(err, failed)
 	}
 	state, note := ledger.Absent, "settled: the race lists others, and not the horse"
 	if isIn {
 		state, note = ledger.Entered, "settled: the horse is in the race"
 	}
-	err = e.Ledger.Decide(e.Horse, e.Race, state, note)
-	known := e.Known()
+	err = e.Ledger.Decide(ctx, e.Horse, e.Race, state, note)
+	known, failed := e.Known(ctx)
+	err = errors.Join(err, failed)
 	if err != nil && known.State != state { // unless another process has recorded it
 		return known, fmt.Errorf("%w in the ledger: the race shows that the horse is %s, but this could not be recorded: %w", horseracing.ErrOutcomeUnknown, state, err)
 	}

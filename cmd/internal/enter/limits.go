@@ -1,6 +1,7 @@
 package enter
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -41,13 +42,16 @@ func (l Limits) Options() (options []ledger.Option) {
 
 // Left returns what may still be paid today, and in all, after a fee that is planned. It is
 // nil without a limit.
-func (l Limits) Left(records *ledger.Ledger, planned horseracing.BigInt) (today, all *horseracing.BigInt) {
+func (l Limits) Left(ctx context.Context, records *ledger.Ledger, planned horseracing.BigInt) (today, all *horseracing.BigInt, err error) {
 	left := func(limit *horseracing.BigInt, since time.Time) *horseracing.BigInt {
 		if limit == nil {
 			return nil
 		}
-		rest := limit.Sub(records.Paid(since)).Sub(planned)
+		paid, failed := records.Paid(ctx, since)
+		err = errors.Join(err, failed)
+		rest := limit.Sub(paid).Sub(planned)
 		return new(slices.MaxFunc([]horseracing.BigInt{rest, {}}, horseracing.BigInt.Cmp))
 	}
-	return left(l.Daily, time.Now().UTC().Truncate(24*time.Hour)), left(l.Budget, time.Time{})
+	today, all = left(l.Daily, time.Now().UTC().Truncate(24*time.Hour)), left(l.Budget, time.Time{})
+	return today, all, err
 }

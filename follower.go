@@ -1,0 +1,195 @@
+package horseracing
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/horseracing-go/horseracing/internal/follow"
+	"github.com/horseracing-go/horseracing/internal/listing"
+	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/poll"
+)
+
+// FollowQuery configures a [Follower]. An entry that finishes late is found if it starts at
+// most Lookback before the newest entry. Unlike in [ResultsQuery], Since is ignored with
+// Resume.
+type FollowQuery struct {
+	Tier        TierID        // default TierOmega
+	Since       time.Time     // only entries that start at this time or later; by default those that finish after the first successful poll; ignored with Resume
+	Resume      Cursor        // continue after the position of a saved cursor, with its tier
+	Interval    time.Duration // time between polls; default 30s
+	Lookback    time.Duration // default 1h for races, 24h for tournaments
+	Concurrency int           // requests in flight at once, when there is much to catch up with; default 1
+}
+
+// Follower yields each newly finished race or tournament exactly once, by polling. No
+// request is made until it is ranged over.
+//
+// To keep a store up to date each day, range over [Follower.CatchUp] with the cursor of the day
+// before. A program that keeps running ranges over [Follower.All].
+//
+// A Follower keeps its position as a [Pager] does: break out of a loop, then range again to
+// continue, or store [Follower.Cursor] and resume in another process. If you store the cursor
+// in the transaction that handles an entry, no entry is handled twice. No entry is missed, even
+// across restarts, unless its result appears too late. A result is in time if its entry starts
+// at most Lookback before the newest entry that the Follower has read.
+//
+// A Follower is not safe for concurrent use, and only one loop may range over it at a
+// time.
+type Follower[T any] struct {
+	source  source[T]
+	polls   listing.Follower[T]
+	resume  Cursor          // the query's
+	invalid error           // of the query; yielded instead of races
+	ranging bool            // a loop is running
+	last    json.RawMessage // what was yielded last, as received
+}
+
+func newFollower[T any](b *backend, l paged[T], q FollowQuery) *Follower[T] {
+	position := follow.Position{Seen: map[string]int64{}}
+	tier, problem := q.Resume.open(l.follower, q.Tier, &position)
+	if position.Seen == nil {
+		problem = listing.ErrDamaged
+	}
+	if q.Resume.IsZero() && !q.Since.IsZero() {
+		position.Settled = max(1, ceilMilli(q.Since))
+	}
+	f := &Follower[T]{source: source[T]{paged: l, backend: b, tier: tier, priority: pace.Poll}, resume: q.Resume}
+	lookback := int64((cmp.Or(q.Lookback, l.lookback)-1)/time.Millisecond) + 1
+	f.polls = listing.Follower[T]{
+		Listing: f.source.listing(), Progress: follow.New(position, lookback, l.isPending), Lookback: lookback,
+		Schedule: poll.Schedule{Interval: cmp.Or(q.Interval, 30*time.Second)}, Concurrency: q.Concurrency,
+	}
+	problem = cmp.Or(checkNotNegative("an Interval", q.Interval), checkNotNegative("a Lookback", q.Lookback), checkNotNegative("a Concurrency", q.Concurrency), problem)
+	if problem != nil {
+		f.invalid = f.source.op().invalid(problem)
+	}
+	return f
+}
+
+// checkNotNegative returns the problem of a field of a query, or nil.
+func checkNotNegative[T int | time.Duration](field string, value T) error {
+	if value < 0 {
+		return fmt.Errorf("%s of %v is negative", field, value)
+	}
+	return nil
+}
+
+// Cursor returns the position after everything yielded so far. If the query has
+// neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
+//
+// Its text takes about forty bytes for each entry within Lookback, and never exceeds
+// 64 KiB.
+func (f *Follower[T]) Cursor() Cursor {
+	if f.invalid != nil || f.polls.Progress == nil || f.polls.Progress.Settled == 0 {
+		return f.resume
+	}
+	return newCursor(f.source.follower, f.source.tier, f.polls.Progress.Position)
+}
+
+// JSON returns the entry yielded last as it was received, not redacted. It is nil before the first
+// entry, and after an error that is not about one entry. Call it in the body of the loop.
+func (f *Follower[T]) JSON() json.RawMessage { return f.last }
+
+// All yields the finished entries after the follower's position, oldest first, and then polls
+// for further ones. An entry that finishes late is yielded after entries that started later.
+// The loop ends when ctx is done, without an error. No request is made while its body runs.
+//
+// An error comes with a nil entry. It does not end the loop, unless it matches
+// ErrInvalidArgument. While the service refuses requests, the loop waits, and yields the last
+// refusal after each hour, as a [Pager] does; after any other failure there is a backoff of up to
+// five minutes. No entry is missed because of an outage.
+//
+// While a page cannot be read, each attempt yields its error. Entries that start earlier than
+// those of the page are yielded meanwhile, the others once the page can be read. While the
+// newest page cannot be read, no entry is yielded, because each poll starts with that page.
+//
+// If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
+// many entries have the same start time, a [*TieOverflowError] is yielded. With
+// [WithSkipHandler] the handler gets both instead. If a later poll can read the entry, and the
+// entry is still within Lookback, the entry is yielded then. The error of an entry without an
+// id or a start time may be yielded again, because such an entry cannot be recognized
+// reliably.
+//
+// If a race is listed with participants but without a FinalOrder, its result is not known yet.
+// The race is held back until it has a FinalOrder, or until another race is listed that starts
+// more than Lookback later. In the second case it is yielded without a FinalOrder. If the
+// service never sends a FinalOrder, each race is therefore yielded about one Lookback late.
+//
+// If more than 700 entries start within Lookback, an entry that finishes late may be missed
+// if it starts earlier than the newest 700 of them.
+//
+// Without Since and Resume, a program that stops before the first entry has no cursor to
+// resume from. To get one, range over [Follower.CatchUp] first, and store the
+// [Follower.Cursor].
+func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
+
+// CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's
+// position, oldest first, and ends. It also ends at any error, including the error of ctx.
+// With [WithSkipHandler] an entry that cannot be read does not end it. To continue, range over
+// CatchUp or All again: the entry that could not be read is skipped, and a page that could not
+// be read is requested again.
+//
+// Without Since and Resume, the first CatchUp yields no entry, but determines the position to
+// start from: store the [Follower.Cursor] after it.
+func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
+
+// follow polls: it reads one window after another, and yields the new entries of each. It waits
+// after each poll, and after each error. After an error it continues the same poll.
+func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		if err := f.source.checkRange(ctx, f.invalid, f.ranging); err != nil {
+			yield(nil, err)
+			return
+		}
+		f.ranging = true
+		defer func() { f.ranging = false }()
+		p := f.polls.Poll()
+		for {
+			err := p.Next(ctx)
+			if err == nil {
+				err = f.deliver(ctx, yield, isOnePoll)
+			}
+			switch {
+			case err == nil && !p.IsDone():
+				continue
+			case errors.Is(err, errLeft), err != nil && ctx.Err() != nil && !isOnePoll: // All ends without an error
+				return
+			case err != nil:
+				f.last, err = nil, f.source.publicError(&listing.Entry[T]{Err: err})
+				if !yield(nil, err) || errors.Is(err, ErrInvalidArgument) {
+					return
+				}
+			}
+			if isOnePoll || !f.polls.Schedule.Wait(ctx, err != nil, retryAfterOf(err)) {
+				return
+			}
+			if p.IsDone() {
+				p = f.polls.Poll()
+			}
+		}
+	}
+}
+
+var errLeft = errors.New("nothing more is to be yielded")
+
+// deliver yields the entries that the progress returns. An unreadable entry ends a loop over CatchUp.
+func (f *Follower[T]) deliver(ctx context.Context, yield func(*T, error) bool, isOnePoll bool) error {
+	progress := f.polls.Progress
+	for e, ok := progress.Next(); ok; e, ok = progress.Next() {
+		f.last = e.JSON
+		isSkipped := f.source.explain(ctx, &e)
+		if !isSkipped && (!yield(e.Value, e.Err) || e.Err != nil && isOnePoll) {
+			return errLeft
+		}
+		if err := ctx.Err(); err != nil && !progress.IsDecided() {
+			return fmt.Errorf("%v: %w", f.source.op(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/horseracing-go/horseracing/internal/transport"
+)
+
+var errReset = errors.New("connection reset")
+
+func equal(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(decision{}), cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// The retries of a request are at most three, at most 15 seconds apart.
+func TestDecideWhatFollowsAnAttempt(t *testing.T) {
+	const wait = 100 * time.Millisecond // half of the first backoff
+	ended := context.Canceled
+	status := func(code int) Attempt { return Attempt{Number: 1, Status: code} }
+	after := func(code int, seconds string) Attempt {
+		return Attempt{Number: 1, Status: code, Header: http.Header{"Retry-After": {seconds}}}
+	}
+	failed := func(err error) Attempt { return Attempt{Number: 1, Err: err} }
+	unusable := func(err error) Attempt { return Attempt{Number: 1, Status: 200, Err: err} }
+	late := func(a Attempt) Attempt { a.refusedFor = time.Hour; return a }
+	unsent, cut := &transport.UnsentError{Err: errReset}, io.ErrUnexpectedEOF
+	nth := func(number int, a Attempt) Attempt { a.Number = number; return a }
+	retry := decision{again: true, wait: wait, cost: 5}
+	for name, test := range map[string]struct {
+		method   string // PAGE is a GET for a page
+		max      int
+		last     Attempt
+		failures int
+		ended    error
+		want     decision
+	}{
+		"a success earns a token":           {"GET", 3, status(200), 0, nil, decision{cost: -1}},
+		"so does a refusal of the service":  {"POST", 3, status(409), 0, nil, decision{cost: -1}},
+		"a success gives back its retries":  {"GET", 3, nth(3, status(200)), 2, nil, decision{cost: -10}},
+		"and those of a page":               {"PAGE", 3, nth(3, status(200)), 2, nil, decision{cost: -2}},
+		"one after refusals earns a token":  {"GET", 3, nth(3, status(200)), 0, nil, decision{cost: -1}},
+		"JSON of another shape is final":    {"GET", 3, unusable(errors.New("an object does not fit")), 0, nil, decision{cost: -1}},
+		"a failure":                         {"GET", 3, status(500), 0, nil, retry},
+		"a reset":                           {"GET", 3, failed(errReset), 0, nil, retry},
+		"a body that is cut":                {"GET", 3, unusable(cut), 0, nil, retry},
+		"a page that fails":                 {"PAGE", 3, status(500), 0, nil, decision{again: true, wait: wait, cost: 1}},
+		"the backoff doubles":               {"GET", 3, nth(3, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 5}},
+		"and heeds a Retry-After":           {"GET", 3, after(500, "2"), 0, nil, decision{again: true, wait: 2*time.Second + wait, cost: 5}},
+		"a write that may have had effect":  {"POST", 3, status(500), 0, nil, decision{}},
+		"one that was not sent":             {"POST", 3, failed(unsent), 0, nil, retry},
+		"one that was refused":              {"POST", 3, status(429), 0, nil, decision{again: true}},
+		"one that a 503 refused":            {"POST", 3, after(503, "1"), 0, nil, decision{}},
+		"a failure that is for good":        {"GET", 3, failed(transport.ErrTooLarge), 0, nil, decision{}},
+		"a refusal costs nothing":           {"GET", 3, status(429), 0, nil, decision{again: true}},
+		"even for longer than it may wait":  {"GET", 3, after(429, "60"), 0, nil, decision{again: true}}, // the pace ends the call
+		"a Retry-After that is too long":    {"GET", 3, after(500, "16"), 0, nil, decision{}},
+		"one of a page is cut":              {"PAGE", 3, after(500, "16"), 0, nil, decision{again: true, wait: 15 * time.Second, cost: 1}},
+		"the last retry":                    {"GET", 3, nth(3, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 5}},
+		"no more retries":                   {"GET", 3, nth(4, status(500)), 3, nil, decision{}},
+		"refusals count":                    {"GET", 3, nth(4, status(500)), 0, nil, decision{}},
+		"also at the end":                   {"GET", 3, nth(4, status(429)), 3, nil, decision{}},
+		"not for a page":                    {"PAGE", 3, nth(9, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 1}},
+		"a page fails too often":            {"PAGE", 3, nth(9, status(500)), 3, nil, decision{}},
+		"it is refused after its last":      {"PAGE", 3, nth(9, status(429)), 3, nil, decision{again: true}},
+		"nothing was accepted for an hour":  {"PAGE", 3, late(status(429)), 0, nil, decision{}},
+		"which a single call may wait for":  {"GET", 3, late(status(429)), 0, nil, decision{again: true}},
+		"no retries":                        {"GET", 0, status(500), 0, nil, decision{}},
+		"none after a refusal":              {"GET", 0, status(429), 0, nil, decision{}},
+		"none of a page":                    {"PAGE", 0, status(429), 0, nil, decision{}},
+		"the context ended after a failure": {"GET", 3, status(500), 0, ended, decision{stopped: ended}},
+		"after a refusal":                   {"GET", 3, status(429), 0, ended, decision{stopped: ended}},
+		"after a reset":                     {"GET", 3, failed(errReset), 0, ended, decision{stopped: ended}},
+		"after the last retry":              {"GET", 3, nth(4, status(500)), 3, ended, decision{stopped: ended}},
+		"after a conclusive response":       {"GET", 3, status(404), 0, ended, decision{cost: -1}},
+		"after a failure that is for good":  {"GET", 3, failed(transport.ErrTooLarge), 0, ended, decision{}},
+		"it ended the attempt":              {"GET", 3, failed(context.Canceled), 0, ended, decision{}},
+	} {
+		r := &Request{Info: Info{Method: test.method}, Retry: Retry{Max: test.max, MinWait: 2 * wait, MaxWait: 15 * time.Second}}
+		if r.IsPage = test.method == "PAGE"; r.IsPage {
+			r.Method = http.MethodGet
+		}
+		test.last.classify(r.Method)
+		equal(t, name, test.want, decide(r, &test.last, test.failures, test.ended, 0.5))
+	}
+}

@@ -1,0 +1,93 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/horseracing-go/horseracing/internal/entry"
+	"github.com/horseracing-go/horseracing/internal/follow"
+	"github.com/horseracing-go/horseracing/internal/walk"
+)
+
+// equal fails unless two values are equal.
+func equal[T comparable](t *testing.T, what string, want, got T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// As many errors as a follower ever remembers, with starts that have as many digits as there are.
+func TestTheLongestCursorOfAFollowerCanBeParsed(t *testing.T) {
+	const latest = 253402300799999
+	position := follow.Position{Settled: latest, Seen: map[string]int64{}}
+	for n := range 2*follow.Bound + 10 {
+		position.Seen[fmt.Sprintf("?%013d", n)] = latest
+	}
+	text := CursorText("g2", 1<<31-1, position)
+	equal(t, fmt.Sprintf("the error for %d bytes", len(text)), nil, CheckCursor(text))
+}
+
+var errUnreadable = errors.New("an entry that cannot be read")
+
+// followed returns a follower from the first instant on, of a listing that has these pages, one after the
+// other and the last one again and again, and what its requests are from. An entry is its id and its start.
+func followed(pages ...[]int64) (*Follower[int64], *[]string) {
+	var from []string
+	l := &Listing[int64]{Name: "test", Page: func(_ context.Context, r walk.Request) (page []Entry[int64], err error) {
+		from = append(from, "newest")
+		if !r.Newest() {
+			from[len(from)-1] = strconv.FormatInt(r.From, 10)
+		}
+		if len(pages) == 0 {
+			return nil, errUnreadable
+		}
+		for _, start := range pages[min(len(from), len(pages))-1] {
+			e := entry.Entry[*int64]{ID: strconv.FormatInt(start, 10), Start: start, Value: &start}
+			if start < 0 { // which stands for none
+				e.Start, e.NoStart, e.Err = 0, true, errUnreadable
+			}
+			page = append(page, e)
+		}
+		return page, nil
+	}}
+	progress := follow.New[*int64](follow.Position{Settled: 1, Seen: map[string]int64{}}, 1000, nil)
+	return &Follower[int64]{Listing: l, Progress: progress, Lookback: 1000}, &from
+}
+
+// catchUp makes one poll, up to its end or its first error.
+func catchUp(t *testing.T, f *Follower[int64]) {
+	for p := f.Poll(); !p.IsDone(); {
+		if p.Next(t.Context()) != nil {
+			return
+		}
+		for _, ok := f.Progress.Next(); ok; _, ok = f.Progress.Next() {
+		}
+	}
+}
+
+// The known entry is what shows that an empty page is no mistake: the next poll requests its page.
+func TestAFollowersKnownEntryIsTheNewestOfItsPollThatHasAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, from := followed([]int64{7, -9, 8}, nil)
+		catchUp(t, f)
+		equal(t, "the known entry", fmt.Sprintf("%+v", walk.Position{At: 8, Seen: []string{"8"}}), fmt.Sprintf("%+v", f.known))
+		first := len(*from)
+		catchUp(t, f)
+		equal(t, "the requests of the next poll", "newest 9", strings.Join((*from)[first:], " "))
+	})
+}
+
+// As if the failures had not been: how much there is to catch up with is still to be seen.
+func TestAPollWhoseNewestPageFailsAgainAndAgainStaysAtItsFirstWindow(t *testing.T) {
+	f, _ := followed()
+	f.Schedule.Failures = maxFailures - 1
+	p := f.Poll()
+	equal(t, "the page fails", true, p.Next(t.Context()) != nil)
+	equal(t, "the length", int64(noEnd), p.length)
+}

@@ -1,0 +1,291 @@
+package ledger_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "modernc.org/sqlite"             // the driver "sqlite"
+
+	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
+	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/ledger"
+)
+
+// asPostgres has the address of a PostgreSQL server with which the tests run, instead of SQLite. asPragmas are
+// further pragmas of SQLite.
+const asPostgres, asPragmas = "HORSERACING_LEDGER_POSTGRES", "HORSERACING_LEDGER_PRAGMAS"
+
+var isPostgres = os.Getenv(asPostgres) != ""
+
+var schemas atomic.Int64
+
+// newAddress returns the address of an empty database, which is removed after the test.
+func newAddress(t testing.TB) string {
+	t.Helper()
+	if !isPostgres {
+		return "file:" + filepath.Join(t.TempDir(), "races.db") + "?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)" + os.Getenv(asPragmas)
+	}
+	name := fmt.Sprintf("t%d_%d", os.Getpid(), schemas.Add(1))
+	server := double.Must(sql.Open("pgx", os.Getenv(asPostgres)))
+	double.Must(server.Exec(`CREATE SCHEMA ` + name))
+	t.Cleanup(func() {
+		_, err := server.Exec(`DROP SCHEMA ` + name + ` CASCADE`)
+		expectError(t, nil, errors.Join(err, server.Close()))
+	})
+	address := double.Must(url.Parse(os.Getenv(asPostgres)))
+	query := address.Query()
+	query.Set("search_path", name)
+	address.RawQuery = query.Encode()
+	return address.String()
+}
+
+// connect opens the database at an address, until the test ends.
+func connect(t testing.TB, address string) *sql.DB {
+	db := dial(address)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func dial(address string) *sql.DB {
+	driver := "sqlite"
+	if strings.HasPrefix(address, "postgres") {
+		driver = "pgx"
+	}
+	return double.Must(sql.Open(driver, address))
+}
+
+// create makes a ledger in an empty database.
+func create(t testing.TB, client *horseracing.Client) *sql.DB {
+	t.Helper()
+	db := connect(t, newAddress(t))
+	must(t, ledger.Create(t.Context(), db, client))
+	return db
+}
+
+// write changes tables as a user may.
+func write(t testing.TB, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatal(statement, err)
+	}
+}
+
+// insertAt adds an entry of the first horse.
+func insertAt(t testing.TB, db *sql.DB, sent string, race int, state ledger.State) {
+	t.Helper()
+	write(t, db, `INSERT INTO horseracing_entries (horse, race, sent_at, fee, state, note) VALUES (1, $1, $2, '10', $3, '')`, race, double.Must(time.Parse(time.RFC3339, sent)).UnixMicro(), string(state))
+}
+
+// insert adds an entry that was sent at a second of its own.
+func insert(t testing.TB, db *sql.DB, race int, state ledger.State) {
+	t.Helper()
+	insertAt(t, db, fmt.Sprintf("2000-01-01T00:00:%02dZ", race), race, state)
+}
+
+func read(t testing.TB, db *sql.DB) []ledger.Entry {
+	t.Helper()
+	return double.Must(ledger.Read(t.Context(), db))
+}
+
+func entries(l *ledger.Ledger) []ledger.Entry {
+	return double.Must(l.Entries(context.Background()))
+}
+
+func TestOpenNeedsTheTablesThatCreateMakesOnce(t *testing.T) {
+	client := newFake(t, 0).Client()
+	for name, test := range map[string]struct {
+		statement string // of somebody else
+		problem   string
+	}{
+		"as it was created":     {`SELECT 1`, ""},
+		"emptied":               {`DELETE FROM horseracing_ledger`, "restore it, or call Create"},
+		"without its row's key": {`DROP TABLE horseracing_ledger`, "restore it, or call Create"},
+		"of another version":    {`UPDATE horseracing_ledger SET version = 2`, "format version 2"},
+		"of another service":    {`UPDATE horseracing_ledger SET service = 'https://other.example'`, "https://other.example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := connect(t, newAddress(t))
+			_, err := ledger.Open(t.Context(), db, client)
+			expectError(t, cmpopts.AnyError, err, "restore it, or call Create")
+			must(t, ledger.Create(t.Context(), db, client))
+			expectError(t, cmpopts.AnyError, ledger.Create(t.Context(), db, client), "if it exists, open it")
+			write(t, db, test.statement)
+			var want error
+			if test.problem != "" {
+				want = cmpopts.AnyError
+			}
+			_, err = ledger.Open(t.Context(), db, client)
+			expectError(t, want, err, test.problem)
+			_, err = ledger.Open(t.Context(), db, client, ledger.WithDailyBudget(tokens(1), nil)) // without a location
+			expectError(t, horseracing.ErrInvalidArgument, err)
+		})
+	}
+}
+
+func TestOneOfManyProgramsCreatesTheLedger(t *testing.T) {
+	address, client := newAddress(t), newFake(t, 0).Client()
+	var creating sync.WaitGroup
+	var created atomic.Int32
+	for range 8 {
+		db := connect(t, address)
+		creating.Go(func() {
+			if ledger.Create(context.Background(), db, client) == nil {
+				created.Add(1)
+			}
+		})
+	}
+	creating.Wait()
+	double.Equal(t, "created", int32(1), created.Load())
+	double.Must(ledger.Open(t.Context(), connect(t, address), client))
+}
+
+// The tables refuse what is not an entry, and what they cannot refuse stops the registrations.
+func TestAnEntryThatCannotBeReadStopsTheRegistrations(t *testing.T) {
+	fake, db, l := newLedger(t, 2, ledger.WithBudget(tokens(100)))
+	for _, values := range []string{`(0, 1, 0, '10', 'entered', '')`, `(1, 0, 0, '10', 'entered', '')`, `(1, 1, 0, '10', 'paid', '')`, `(1, 1, 0, NULL, 'entered', '')`} {
+		if _, err := db.Exec(`INSERT INTO horseracing_entries (horse, race, sent_at, fee, state, note) VALUES ` + values); err == nil {
+			t.Error("the table accepts", values)
+		}
+	}
+	for _, fee := range []string{"ten", "-10", ""} {
+		write(t, db, `INSERT INTO horseracing_entries (horse, race, sent_at, fee, state, note) VALUES (1, 1, 0, $1, 'entered', '')`, fee)
+		_, err := register(t, l, fake, 2)
+		expectError(t, cmpopts.AnyError, err, "is not a fee")
+		write(t, db, `DELETE FROM horseracing_entries`)
+	}
+	expectSent(t, fake, 0)
+}
+
+// A note has what the service sent.
+func TestANoteOfAnyTextIsRecorded(t *testing.T) {
+	fake, db, l := newLedger(t, 1)
+	fake.Inject(horseracingtest.Fault{Path: registerPath, Status: 403, Body: "no\x00 \xff'; DROP TABLE horseracing_entries; -- \u2028 馬"})
+	e, err := register(t, l, fake, 1)
+	expectError(t, horseracing.ErrForbidden, err)
+	double.Equal(t, "state", ledger.Refused, e.State)
+	double.Equal(t, "state in the database", ledger.Refused, read(t, db)[0].State)
+}
+
+// What was paid before stays in mind.
+func TestNothingIsSentOnceTheTablesAreGoneOrOlderOrTheDatabaseIsClosed(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(t *testing.T, db *sql.DB)
+		want   string
+	}{
+		"dropped": {func(t *testing.T, db *sql.DB) { write(t, db, `DROP TABLE horseracing_ledger`) }, "horseracing_ledger"},
+		"emptied": {func(t *testing.T, db *sql.DB) { write(t, db, `DELETE FROM horseracing_ledger`) }, "no ledger"},
+		"older":   {func(t *testing.T, db *sql.DB) { write(t, db, `UPDATE horseracing_ledger SET writes = 1`) }, "older copy"},
+		"closed":  {func(t *testing.T, db *sql.DB) { db.Close() }, "closed"},
+	} {
+		double.Run(t, name, func(t *testing.T) {
+			fake, db, l := newLedger(t, 3)
+			lose(t, fake, l, lostResponse, 1)
+			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				test.change(t, db)
+				return horseracingtest.Response{}, false
+			})
+			e, err := register(t, l, fake, 2) // it is changed while this is sent
+			double.Equal(t, "state", ledger.Entered, e.State)
+			expectError(t, cmpopts.AnyError, err, test.want, "it is entered, but this could not be recorded")
+			_, err = register(t, l, fake, 3)
+			for _, err := range []error{err, l.Decide(t.Context(), fake.Horses(0)[0], 1, ledger.Entered, ""), l.Settle(t.Context())} {
+				expectError(t, cmpopts.AnyError, err, test.want)
+			}
+			expectSent(t, fake, 2)
+		})
+	}
+}
+
+// Neither many registrations at once nor one connection for all of them are in their own way, and other statements of
+// the program find a connection.
+func TestOneProcessIsNeverInItsOwnWay(t *testing.T) {
+	for _, connections := range []int{1, 2, 0} {
+		t.Run(fmt.Sprint(connections), func(t *testing.T) {
+			fake, db, l := newLedger(t, 40, ledger.WithBudget(tokens(1000)), ledger.WithDailyBudget(tokens(1000), time.UTC))
+			db.SetMaxOpenConns(connections)
+			write(t, db, `CREATE TABLE mine (n BIGINT)`)
+			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				write(t, db, `INSERT INTO mine VALUES (1)`) // no transaction is open
+				return horseracingtest.Response{}, false
+			})
+			ctx := double.Within(t, time.Minute)
+			var registering sync.WaitGroup
+			for race := range 40 {
+				registering.Go(func() {
+					_, err := l.Register(ctx, registration(fake, 1+race), tokens(10))
+					expectError(t, nil, err)
+				})
+				registering.Go(func() {
+					if err := l.Settle(ctx); err != nil { // of those that are being sent
+						expectError(t, horseracing.ErrOutcomeUnknown, err)
+						double.Equal(t, "is in use", false, errors.Is(err, ledger.ErrInUse))
+					}
+				})
+				registering.Go(func() { double.Must(l.Entries(ctx)) })
+			}
+			registering.Wait()
+			double.Equal(t, "registrations", 40, len(fake.Registrations()))
+			double.Equal(t, "connections that are in use", 0, db.Stats().InUse)
+		})
+	}
+}
+
+// A program that calls the ledger while it holds the only connection waits in vain, but not forever.
+func TestTheOnlyConnectionInUseIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, db, l := newLedger(t, 1)
+		db.SetMaxOpenConns(1)
+		tx := double.Must(db.Begin())
+		_, err := register(t, l, fake, 1)
+		expectError(t, ledger.ErrInUse, err)
+		must(t, tx.Rollback())
+		double.Must(register(t, l, fake, 1))
+	})
+}
+
+// A commit whose error may come after its effect: the registration is not sent, and its entry is refused at once.
+func TestACommitWithAnErrorSendsNothing(t *testing.T) {
+	for _, hasEffect := range []bool{false, true} {
+		t.Run(fmt.Sprint(hasEffect), func(t *testing.T) {
+			fake := newFake(t, 2)
+			address := newAddress(t)
+			must(t, ledger.Create(t.Context(), connect(t, address), fake.Client()))
+			c := &failingConnector{next: connect(t, address).Driver(), address: address, hasEffect: hasEffect}
+			db := sql.OpenDB(c)
+			t.Cleanup(func() { db.Close() })
+			l := open(db, fake.Client(), ledger.WithBudget(tokens(10)))
+			c.failures.Store(1)
+			e, err := register(t, l, fake, 1)
+			expectError(t, errLostConnection, err)
+			double.Equal(t, "entry", ledger.Entry{}, e)
+			expectSent(t, fake, 0)
+			if found := read(t, db); hasEffect {
+				double.Equal(t, "state", ledger.Refused, found[0].State)
+			} else {
+				double.Equal(t, "entries", 0, len(found))
+			}
+			c.failures.Store(2) // also of the transaction that notes it as refused
+			_, err = register(t, l, fake, 2)
+			expectError(t, errLostConnection, err)
+			if hasEffect {
+				must(t, l.Settle(t.Context())) // found[0] is refused, the other one too, as both had an effect
+			}
+			double.Must(register(t, l, fake, 1)) // within the budget
+			expectSent(t, fake, 1)
+		})
+	}
+}

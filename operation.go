@@ -1,0 +1,186 @@
+package horseracing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/horseracing-go/horseracing/internal/call"
+	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/pace"
+	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/registration"
+	"github.com/horseracing-go/horseracing/internal/route"
+)
+
+// backend is what the services of a client share.
+type backend struct {
+	base        *url.URL
+	secrets     redact.Keys
+	calls       *call.Caller
+	retry       Retry // all fields are set
+	pageRetries int   // Retry.Max for the pages of a listing
+	decoding    decode.Options
+	drifts      drifts
+	onSkip      func(context.Context, error) // of WithSkipHandler; may be nil
+}
+
+// operation is one operation of the service, and how its response is read.
+type operation struct {
+	method        string
+	route         string // the path, with a {placeholder} for the id
+	id            pathID // for the placeholder, or nil if there is none
+	body          any
+	raw           *url.URL                                 // the path and query of a call by Do, of which nothing is documented
+	objectOrArray bool                                     // an object is accepted as an array of one, as it is for every id
+	problemOf     func(entry any, id string) *decode.Error // why an entry of a list cannot be used; may be nil
+	noCache       bool                                     // a cached response must not be used, as for each read with a body, which caches do not compare
+	priority      pace.Priority                            // of a poll or a page; other reads have pace.Read
+	isPage        bool                                     // a request of a Pager or Follower: while it is refused it waits, until nothing was accepted for an hour
+	hint          string                                   // what to do if the outcome of a write is unknown
+	misuse        error                                    // what is wrong with an argument other than the id
+}
+
+var (
+	errNilContext = errors.New("the context is nil")
+	errNotMade    = fmt.Errorf("%w: the value was not made by NewClient or a method of a Client", ErrInvalidArgument)
+)
+
+func (op operation) String() string { return op.method + " " + op.route }
+
+// invalid returns the error of a call that is not made. It does not redact the id.
+func (op operation) invalid(problem error) error {
+	return fmt.Errorf("%s: %w: %w", operationText(op.method, op.route, op.idText()), ErrInvalidArgument, problem)
+}
+
+// idText returns the requested id as text, or the empty string.
+func (op operation) idText() string {
+	if op.id == nil {
+		return ""
+	}
+	return op.id.text()
+}
+
+// problem returns why a call of the operation cannot be made with these options, or nil.
+func (op *operation) problem(ctx context.Context, config *callConfig) error {
+	isRead := op.method == http.MethodGet
+	switch {
+	case op.misuse != nil:
+		return op.misuse
+	case op.id != nil && op.id.problem() != nil:
+		return op.id.problem()
+	case ctx == nil:
+		return errNilContext
+	case config.background && !isRead:
+		return errors.New("AsBackground is for reads")
+	case len(config.onSend) > 0 && isRead:
+		return errors.New("OnSend is for calls that change something")
+	}
+	return config.problem
+}
+
+// request is what a call sends, and what its response is read and its errors are made with.
+type request struct {
+	call.Request
+	op       operation
+	config   callConfig
+	decoding decode.Options
+}
+
+// do makes one call: it sends the request of an operation until an attempt is final, and returns
+// nil if into has read the response. If into is nil, any successful response will do.
+func (b *backend) do(ctx context.Context, op operation, into decoder, opts []CallOption) error {
+	if b == nil {
+		return errNotMade
+	}
+	r := &request{op: op, config: callConfig{retry: b.retry}, decoding: b.decoding}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&r.config)
+		}
+	}
+	var outcome call.Outcome
+	err := b.prepare(ctx, r)
+	if err == nil {
+		outcome = b.calls.Do(ctx, &r.Request, func(a *call.Attempt) error { return r.accept(a, into) })
+		err = r.failure(&outcome)
+	}
+	if r.config.capture != nil {
+		*r.config.capture = r.captured(&outcome)
+	}
+	return err
+}
+
+// prepare checks the operation of a call and its options, and determines what the call sends.
+func (b *backend) prepare(ctx context.Context, r *request) error {
+	op := &r.op
+	if problem := op.problem(ctx, &r.config); problem != nil {
+		return b.secrets.Error(op.invalid(problem))
+	}
+	r.Keys = b.secrets
+	var unencodable error
+	if op.body != nil {
+		var keys []string
+		r.Payload, keys, unencodable = encodeBody(op.body)
+		r.Keys = r.Keys.And(keys...)
+	} else if op.method != http.MethodGet {
+		r.Payload = []byte("{}") // net/http repeats requests without a body
+	}
+	path := op.route
+	r.Info = call.Info{Method: op.method, Route: op.route, Attempt: 1}
+	if op.raw != nil { // the user may have written a key of the body into the path
+		path = "/" + strings.TrimLeft(op.raw.EscapedPath(), "/")
+		r.Route, r.PaceRoute = redact.Clip(r.Keys.Text(path), 200), op.method // a path may hold ids
+	} else if op.id != nil {
+		r.ID, path = r.Keys.Text(op.idText()), route.Fill(path, url.PathEscape(op.idText()))
+	}
+	if unencodable != nil {
+		return operation{method: r.Method, route: r.Route}.invalid(errors.New("the body cannot be encoded: " + redact.Clip(r.Keys.Visible(unencodable.Error()), maxErrorMessage)))
+	}
+	r.URL = *b.base
+	r.URL.RawPath = r.URL.EscapedPath() + path
+	r.URL.Path, _ = url.PathUnescape(r.URL.RawPath) // both parts were checked
+	if op.raw != nil {
+		r.URL.RawQuery = op.raw.RawQuery
+	}
+	switch {
+	case r.config.background:
+		r.Priority = pace.Walk
+	case op.method == http.MethodGet:
+		r.Priority = max(pace.Read, op.priority)
+	}
+	r.IsPage, r.NoCache, r.Retry, r.OnSend = op.isPage, op.noCache || r.hasReadBody() || registration.IsUncached(ctx), call.Retry(r.config.retry), r.config.onSend
+	return nil
+}
+
+// hasReadBody reports whether a request is a read with a body, which some proxies drop or refuse.
+func (r *request) hasReadBody() bool { return r.Method == http.MethodGet && r.op.body != nil }
+
+// String names the operation, with the id that was requested.
+func (r *request) String() string { return operationText(r.Method, r.Route, r.ID) }
+
+// encodeBody encodes a request body, with each UserKey in the clear, and returns the
+// user keys in it.
+func encodeBody(body any) (encoded []byte, keys []string, err error) {
+	reveal := json.MarshalFunc(func(k UserKey) ([]byte, error) {
+		keys = append(keys, string(k))
+		return json.Marshal(string(k))
+	})
+	encoded, err = json.Marshal(body, json.WithMarshalers(reveal))
+	var untyped struct {
+		UserKey string `json:"user_key"`
+	}
+	if bytes.Contains(encoded, []byte(`"user_key"`)) && decode.Unmarshal(encoded, &untyped) == nil {
+		keys = append(keys, untyped.UserKey) // such as from a map of strings
+	}
+	if bytes.Contains(encoded, []byte(redact.Placeholder)) { // a type that encodes itself does not reveal a key
+		err = errors.New("it contains " + redact.Placeholder + " in place of a key: convert the UserKey to a string")
+	}
+	return encoded, keys, err
+}

@@ -1,0 +1,261 @@
+package horseracing
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	standard "encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/horseracing-go/horseracing/internal/call"
+	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/entry"
+	"github.com/horseracing-go/horseracing/internal/redact"
+	"github.com/horseracing-go/horseracing/internal/transport"
+)
+
+// response is a complete response, with the request that it answers.
+type response struct {
+	*request
+	*call.Attempt
+}
+
+// decoder reads a successful response. If that cannot be used and another attempt follows, it reads
+// the response of that one, and forgets the first.
+type decoder interface {
+	decode(*response) error
+}
+
+// accept reads a response with a status 2xx. It returns the error of the call, if the response cannot be used.
+func (r *request) accept(a *call.Attempt, into decoder) error {
+	var err error
+	switch {
+	case a.Err != nil: // the encoding of the body
+		return r.decodeError(&decode.Error{Err: a.Err})
+	case r.op.id != nil && (a.Status == http.StatusNoContent || decode.IsNothing(a.Body)):
+		return r.notFound(a)
+	case into != nil:
+		err = into.decode(&response{r, a})
+	}
+	problem, isProblem := errors.AsType[*decode.Error](err)
+	switch {
+	case isProblem && transport.IsHTML(a.Body):
+		problem = &decode.Error{Err: transport.ErrHTML}
+	case isProblem && problem.Err == decode.ErrNoText && a.Status == http.StatusAccepted:
+		problem = &decode.Error{Err: fmt.Errorf("status 202 means that the service has not finished: %w", transport.ErrEmpty)}
+	case isProblem && problem.Err == decode.ErrNoText:
+		problem = &decode.Error{Err: transport.ErrEmpty}
+	}
+	mayDeclare := isProblem || bytes.Contains(a.Body, []byte(`"error`)) || bytes.IndexByte(a.Body, '\\') >= 0 // the name may be escaped
+	if mayDeclare && jsontext.Value(a.Body).Kind() == jsontext.KindBeginObject {                              // most are lists
+		if words, declared := errorWords(a.Body); declared || isProblem && words != "" {
+			return r.apiError(a)
+		}
+	}
+	if isProblem {
+		return r.decodeError(problem)
+	}
+	return nil
+}
+
+// list is the response of an operation that returns an array. An entry that cannot be
+// read does not affect the others.
+type list[T any] struct {
+	*response
+	entries []entry.Entry[*T]
+	drift   []decode.Drift
+}
+
+// decode reads the list entry by entry.
+func (l *list[T]) decode(r *response) error {
+	*l = list[T]{response: r}
+	how := r.decoding
+	how.Problem = r.op.problemOf
+	var problem *decode.Error
+	switch isObject := jsontext.Value(r.Body).Kind() == jsontext.KindBeginObject; {
+	case r.Status == http.StatusNoContent || decode.IsNothing(r.Body):
+	case isObject && (r.op.objectOrArray || r.op.id != nil):
+		l.entries, l.drift, problem = decode.Object[T](r.Body, how)
+		problem = l.problemOfObject(problem)
+	default:
+		l.entries, l.drift, problem = decode.List[T](r.Body, how)
+	}
+	if problem != nil {
+		return problem
+	}
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Err != nil {
+			e.Err = r.entryError(i, e.ID, e.JSON, e.Err)
+		}
+	}
+	return nil
+}
+
+// problemOfObject returns why an object in place of an array cannot be used. If no id was requested, an
+// entry without an id may be anything, such as the object of an error. A catalogue has no id, and may
+// be empty.
+func (l *list[T]) problemOfObject(problem *decode.Error) *decode.Error {
+	e := &l.entries[0]
+	_, hasID := any(e.Value).(interface{ id() pathID })
+	switch {
+	case problem == nil && hasID && l.op.id == nil && e.ID == "":
+		return &decode.Error{Err: errors.New("an object without an id does not fit a list")}
+	case problem != nil && !hasID && problem.Err == decode.ErrNoMember && json.Unmarshal(l.Body, e.Value, decode.KnownMembers) == nil:
+		return nil
+	}
+	return problem
+}
+
+// getEntries calls an operation whose response is an array, and returns its entries,
+// each with its value or its error.
+func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
+	l := new(list[T])
+	if err := b.do(ctx, op, l, opts); err != nil {
+		return nil, err
+	}
+	b.drifts.report(ctx, l.request, l.drift)
+	return l, nil
+}
+
+// getList calls an operation whose response is an array. The error of an entry goes to the
+// skip handler, or without one ends the call.
+func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOption) ([]T, error) {
+	l, err := getEntries[T](ctx, b, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]T, 0, len(l.entries))
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Err == nil {
+			values = append(values, *e.Value)
+		} else if !b.skip(ctx, e.Err) {
+			return nil, e.Err
+		}
+	}
+	return values, nil
+}
+
+// skip passes an error to the skip handler, and reports whether there is one.
+func (b *backend) skip(ctx context.Context, err error) bool {
+	if b.onSkip == nil {
+		return false
+	}
+	b.onSkip(ctx, err)
+	return true
+}
+
+// getEntry calls an operation whose response is an entry or an array, and returns the entry
+// with the operation's id. A single entry without an id is accepted. Of several with the id it
+// returns the one with the highest fee, because any of them may be charged.
+func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
+	l, err := getEntries[T](ctx, b, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.entries) == 0 {
+		return nil, l.notFound(l.Attempt)
+	}
+	var found *T
+	id, other := op.idText(), "entries without an id"
+	for i := range l.entries {
+		switch e := &l.entries[i]; {
+		case e.Err != nil && (e.ID == id || e.ID == ""): // it may be the one
+			return nil, ofResponse(e.Err, l.ID)
+		case e.ID != id && (e.ID != "" || len(l.entries) > 1):
+			other = cmp.Or(e.ID, other)
+		case found == nil || feeOf(e.Value).Cmp(feeOf(found)) > 0:
+			found = e.Value
+		}
+	}
+	if found == nil {
+		return nil, l.notRequested(other)
+	}
+	return found, nil
+}
+
+// callersValue is the value of a caller of Do.
+type callersValue struct{ out any }
+
+// decode decodes a response into the value, which is unchanged if the body is not JSON.
+func (v callersValue) decode(r *response) error {
+	if len(r.Body) == 0 && r.Method != http.MethodGet {
+		return nil
+	}
+	if err := decode.Read(r.Body, new(jsontext.Value), decode.AnySyntax); err != nil {
+		return err
+	}
+	err := standard.Unmarshal(r.Body, v.out)
+	if wrong, ok := errors.AsType[*standard.UnmarshalTypeError](err); ok {
+		return &decode.Error{Field: pointerTo(wrong.Field), Err: fmt.Errorf("%s does not fit %v", wrong.Value, wrong.Type)}
+	} else if err != nil {
+		return &decode.Error{Err: err}
+	}
+	return nil
+}
+
+// pointerTo returns the JSON pointer of a path with dots.
+func pointerTo(path string) string {
+	if path == "" {
+		return ""
+	}
+	return "/" + strings.ReplaceAll(path, ".", "/")
+}
+
+// DriftKind is the kind of a [Drift].
+type DriftKind string
+
+// The kinds of drift.
+const (
+	DriftUnknownField DriftKind = "unknown_field" // the service sends a member that the types do not declare
+	DriftWrongType    DriftKind = "wrong_type"    // the service sends a member with another type than the documented one; it stays zero unless that is JSON in a string, or 0 or 1 for a boolean
+)
+
+// Drift is a member that the types of this package lack, or one whose value has another type
+// than documented: the service has changed, or the API reference is incomplete.
+//
+// A Drift does not fail the call, with one exception: if the value of a field with the tag
+// decode:"strict" cannot be read, its entry cannot be read, and the error is a
+// [*DecodeError].
+type Drift struct {
+	Route string // the path with its placeholders: /api/v1/races/open
+	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race
+	Kind  DriftKind
+}
+
+// drifts reports the drift of one client's responses, each once.
+type drifts struct {
+	handler func(context.Context, Drift) // may be nil
+	mu      sync.Mutex
+	seen    map[Drift]bool
+}
+
+const maxDriftSeen = 1000 // of a client: names that are data are unlimited
+
+// withDots turns a JSON pointer into the path of a Drift.
+var withDots = strings.NewReplacer("/", ".", "~1", "/", "~0", "~")
+
+// report passes what was not reported before to the handler.
+func (d *drifts) report(ctx context.Context, r *request, drift []decode.Drift) {
+	for _, difference := range drift {
+		found := Drift{r.Route, redact.Clip(withDots.Replace(r.Keys.Visible(difference.Path)), 200), DriftUnknownField}
+		if difference.IsWrongType {
+			found.Kind = DriftWrongType
+		}
+		d.mu.Lock()
+		isNew := !d.seen[found] && len(d.seen) < maxDriftSeen
+		if isNew {
+			d.seen[found] = true
+		}
+		d.mu.Unlock()
+		if isNew && d.handler != nil {
+			d.handler(ctx, found)
+		}
+	}
+}
