@@ -20,10 +20,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jarcoal/httpmock"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
-	"github.com/jarcoal/httpmock"
 )
 
 // operationTest is one operation as a call: what it sends and what comes back.

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	standard "encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/horseracing-go/horseracing/internal/call"
 	"github.com/horseracing-go/horseracing/internal/decode"
@@ -117,6 +119,34 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 	return c.do(ctx, op, callersValue{out}, opts)
 }
 
+// callersValue is the value of a caller of Do.
+type callersValue struct{ out any }
+
+// decode decodes a response into the value, which is unchanged if the body is not JSON.
+func (v callersValue) decode(r *response) error {
+	if len(r.Body) == 0 && r.Method != http.MethodGet {
+		return nil
+	}
+	if err := decode.Read(r.Body, new(jsontext.Value), decode.AnySyntax); err != nil {
+		return err
+	}
+	err := standard.Unmarshal(r.Body, v.out)
+	if wrong, ok := errors.AsType[*standard.UnmarshalTypeError](err); ok {
+		return &decode.Error{Field: pointerTo(wrong.Field), Err: fmt.Errorf("%s does not fit %v", wrong.Value, wrong.Type)}
+	} else if err != nil {
+		return &decode.Error{Err: err}
+	}
+	return nil
+}
+
+// pointerTo returns the JSON pointer of a path with dots.
+func pointerTo(path string) string {
+	if path == "" {
+		return ""
+	}
+	return "/" + strings.ReplaceAll(path, ".", "/")
+}
+
 // NewClient returns a client for the service at baseURL that authenticates with
 // apiKey.
 //
@@ -149,7 +179,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		secrets:     redact.New(apiKey).And(cfg.userKeys...),
 		calls:       calls,
 		retry:       cfg.retry.withDefaults(defaultRetry),
-		pageRetries: cmp.Or(cfg.retry.Max, pageRetries),
+		pageRetries: max(0, cmp.Or(cfg.retry.Max, defaultPageRetries)),
 		decoding:    decode.Options{Whole: json.JoinOptions(decode.Lenient, roomForHorses), Member: tolerant, Obvious: obvious, ID: idOf},
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,

@@ -19,11 +19,11 @@ import (
 func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(rapid.StringN(1, 30, 90), rapid.StringOfN(rapid.SampledFrom([]rune("._-~%+ aé")), 1, 5, -1))
-		want := listing.PagerState{
+		want := listing.Range{
 			Since:    rapid.Int64().Draw(t, "since"),
 			Position: walk.Position{At: rapid.Int64Max(walk.Latest).Draw(t, "at"), Seen: rapid.SliceOfN(id, 1, 20).Draw(t, "seen")},
 		}
-		kind := rapid.SampledFrom([]string{finishedRaces.pager, finishedRacesV1.pager, finishedTournaments.pager}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{finishedRaces.cursors, finishedRacesV1.cursors, finishedTournaments.cursors}).Draw(t, "kind")
 		of := TierID(rapid.IntRange(0, 9).Draw(t, "tier"))
 		c, own := newCursor(kind, of, want), of.orDefault()
 		stored, _ := json.Marshal(map[string]Cursor{"position": c, "none": {}})
@@ -31,13 +31,13 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 		if err := json.Unmarshal(stored, &back); err != nil || !back["position"].Equal(c) || !back["none"].IsZero() {
 			t.Fatalf("%s is read as %v (%v)", stored, back, err)
 		}
-		var got listing.PagerState
+		var got listing.Range
 		tier, problem := back["position"].open(kind, rapid.SampledFrom([]TierID{0, own}).Draw(t, "asked"), &got)
 		if diff := cmp.Diff(want, got); problem != nil || tier != own || diff != "" {
 			t.Fatalf("%v: tier %v, %v (-want +got):\n%s", c, tier, problem, diff)
 		}
 		_, otherTier := c.open(kind, own+1, &got)
-		_, otherListing := c.open(finishedRaces.follower, 0, &got)
+		_, otherListing := c.open(finishedRaces.followCursors, 0, &got)
 		if otherTier == nil || otherListing == nil {
 			t.Fatalf("%v is taken for another tier, %v, or listing, %v", c, otherTier, otherListing)
 		}
@@ -51,7 +51,7 @@ func TestACursorIsItsTextAndKeepsTheWholePosition(t *testing.T) {
 }
 
 func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
-	valid := newCursor(finishedRaces.pager, TierOmega, listing.PagerState{}).String()
+	valid := newCursor(finishedRaces.cursors, TierOmega, listing.Range{}).String()
 	long := func(bytes int) string {
 		text := "hr4.r2.5." + strings.Repeat("1", bytes-len("hr4.r2.5..12345678"))
 		return fmt.Sprintf("%s.%08x", text, crc32.ChecksumIEEE([]byte(text)))
@@ -78,12 +78,12 @@ func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
 // The text of such a cursor is valid, but not its content.
 func TestAnInvalidPayloadOfACursorIsDamage(t *testing.T) {
 	races := &RacesService{&backend{}}
-	for _, payload := range []any{"", 7, []int{}, map[string]any{"position": 7}, listing.PagerState{Position: walk.Position{At: walk.Latest + 1}}} {
-		p := races.Results(ResultsQuery{Resume: newCursor(finishedRaces.pager, 0, payload)})
+	for _, payload := range []any{"", 7, []int{}, map[string]any{"position": 7}, listing.Range{Position: walk.Position{At: walk.Latest + 1}}} {
+		p := races.Results(ResultsQuery{Resume: newCursor(finishedRaces.cursors, 0, payload)})
 		equal(t, fmt.Sprint("a pager refuses ", payload), true, errors.Is(p.invalid, ErrInvalidArgument))
 	}
 	for _, payload := range []any{"", 7, []int{}, map[string]any{"settled": "1"}, map[string]any{"settled": 1, "seen": nil}} {
-		f := races.Follow(FollowQuery{Resume: newCursor(finishedRaces.follower, 0, payload)})
+		f := races.Follow(FollowQuery{Resume: newCursor(finishedRaces.followCursors, 0, payload)})
 		equal(t, fmt.Sprint("a follower refuses ", payload), true, errors.Is(f.invalid, ErrInvalidArgument))
 	}
 }

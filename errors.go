@@ -19,10 +19,12 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/call"
 	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/route"
 	"github.com/horseracing-go/horseracing/internal/transport"
+	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
 // Sentinels for errors.Is. The service's error codes are undocumented, so each
@@ -199,10 +201,33 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 
 // ofResponse returns the error of the whole response, for that of an entry of it.
 func ofResponse(entry error, id string) *DecodeError {
-	decode, _ := errors.AsType[*DecodeError](entry)
-	whole := *decode
+	cause, _ := errors.AsType[*DecodeError](entry)
+	whole := *cause
 	whole.ID = id
 	return &whole
+}
+
+// withoutPosition returns the error of a page whose entries have no position in the listing, for that
+// of one of them.
+func withoutPosition(entry error) *DecodeError {
+	whole := ofResponse(entry, "")
+	whole.Raw, whole.Err = nil, fmt.Errorf("no entry of the page has a position in the listing: %w", whole.Err)
+	return whole
+}
+
+// listingError returns the error for what is wrong with a listing, or for the end of a context.
+func listingError(op operation, err error) error {
+	ties, isTies := errors.AsType[*listing.TieError](err)
+	problem, isProblem := errors.AsType[*walk.Problem](err)
+	switch {
+	case isTies:
+		return &TieOverflowError{StartTime: timestampOf(ties.Start), Seen: ties.Seen, operation: op.String()}
+	case isProblem && problem.IsIgnored:
+		return fmt.Errorf("%v: %w: %s; a proxy or cache drops the bodies of GET requests, or responds with another request's response", op, ErrBodyIgnored, problem.How)
+	case isProblem:
+		return &DecodeError{Method: op.method, Route: op.route, Err: problem}
+	}
+	return fmt.Errorf("%v: %w", op, err)
 }
 
 const maxRefusal = time.Hour // a longer Retry-After is cut to this in a loop that polls

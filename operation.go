@@ -25,7 +25,7 @@ type backend struct {
 	secrets     redact.Keys
 	calls       *call.Caller
 	retry       Retry // all fields are set
-	pageRetries int   // Retry.Max for the pages of a listing
+	pageRetries int   // instead of retry.Max for the pages of a listing
 	decoding    decode.Options
 	drifts      drifts
 	onSkip      func(context.Context, error) // of WithSkipHandler; may be nil
@@ -46,6 +46,10 @@ type operation struct {
 	hint          string                                   // what to do if the outcome of a write is unknown
 	misuse        error                                    // what is wrong with an argument other than the id
 }
+
+// defaultPageRetries is how often a page is retried: for about half a minute. A walk of hours is not to
+// end because of a short failure.
+const defaultPageRetries = 10
 
 var (
 	errNilContext = errors.New("the context is nil")
@@ -100,6 +104,9 @@ func (b *backend) do(ctx context.Context, op operation, into decoder, opts []Cal
 		return errNotMade
 	}
 	r := &request{op: op, config: callConfig{retry: b.retry}, decoding: b.decoding}
+	if op.isPage {
+		r.config.retry.Max = b.pageRetries
+	}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&r.config)

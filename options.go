@@ -305,31 +305,6 @@ func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	return CallInfo(info), ok
 }
 
-// Response is a response as received, after decompression, without keys in header and body.
-// Printing or logging a Response omits both.
-type Response struct {
-	StatusCode int // zero if the last attempt got no response
-	Header     http.Header
-	Body       []byte // truncated to 1 MiB for an error status
-	Attempts   int    // requests that were sent
-}
-
-// captured returns the response of the last attempt for CaptureResponse.
-func (r *request) captured(o *call.Outcome) Response {
-	if o.Status == 0 {
-		return Response{Attempts: o.Number}
-	}
-	return Response{StatusCode: o.Status, Header: r.Keys.Header(o.Header), Body: []byte(r.redactedBody(&o.Attempt)), Attempts: o.Number}
-}
-
-// Format prints a summary without header and body, which may contain keys.
-func (r Response) Format(s fmt.State, _ rune) {
-	fmt.Fprintf(s, "{StatusCode:%d Attempts:%d Body:%d bytes}", r.StatusCode, r.Attempts, len(r.Body))
-}
-
-// LogValue returns a summary without header and body, which may contain keys.
-func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
-
 // Retry sets how reads are retried: after connection failures, after the statuses 408, 429
 // and 500 to 599, after a 403 with a Retry-After, and after a response with status 2xx that
 // is an HTML page, is empty although JSON is documented, or ends early.

@@ -3,10 +3,15 @@ package horseracing
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"net/http"
+	"sync/atomic"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/entry"
 	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/walk"
@@ -73,14 +78,13 @@ type Entry[T any] struct {
 // earlier one. It ends with [ErrBodyIgnored] if a response does not match the page that was
 // requested.
 //
-// A Pager is not safe for concurrent use, and only one loop may range over it at a
-// time.
+// A Pager is not safe for concurrent use. A loop that begins while another one ranges over it
+// fails with ErrInvalidArgument.
 type Pager[T any] struct {
 	source  source[T]
-	pages   listing.Pager[T]
+	reader  listing.Reader[T]
 	resume  Cursor // the query's
 	invalid error  // of the query; yielded instead of anything else
-	ranging bool   // a loop is under way
 }
 
 const maxConcurrency = 1000
@@ -89,7 +93,7 @@ const maxConcurrency = 1000
 // nil entry, after all entries that precede it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		p.each(ctx, func(e listing.Entry[T]) bool { return yield(e.Value, e.Err) })
+		p.each(ctx, func(e entry.Entry[*T]) bool { return yield(e.Value, e.Err) })
 	}
 }
 
@@ -97,24 +101,22 @@ func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 // decoded, Value is nil and JSON is set.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		p.each(ctx, func(e listing.Entry[T]) bool {
+		p.each(ctx, func(e entry.Entry[*T]) bool {
 			return yield(Entry[T]{e.Value, p.source.tier.orDefault(), e.JSON}, e.Err)
 		})
 	}
 }
 
 // each calls yield with each entry, until it returns false, and with the error that ends the loop.
-func (p *Pager[T]) each(ctx context.Context, yield func(listing.Entry[T]) bool) {
-	if err := p.source.checkRange(ctx, p.invalid, p.ranging); err != nil {
-		yield(listing.Entry[T]{Err: err})
+func (p *Pager[T]) each(ctx context.Context, yield func(entry.Entry[*T]) bool) {
+	if err := p.source.begin(ctx, p.invalid); err != nil {
+		yield(entry.Entry[*T]{Err: err})
 		return
 	}
-	p.ranging = true
-	loop := p.pages.Start(ctx)
-	defer func() { loop.End(); p.ranging = false }()
+	loop := p.reader.Loop(ctx)
+	defer func() { loop.End(); p.source.ranging.Store(false) }()
 	for e, ok := loop.Next(); ok; e, ok = loop.Next() {
-		isSkipped := p.source.explain(ctx, &e)
-		if !isSkipped && (!yield(e) || e.Err != nil) {
+		if !p.source.skips(ctx, &e) && (!yield(e) || e.Err != nil) {
 			return
 		}
 	}
@@ -145,64 +147,59 @@ func (p *Pager[T]) Cursor() Cursor {
 	if p.invalid != nil || p.source.backend == nil {
 		return p.resume
 	}
-	return newCursor(p.source.pager, p.source.tier, p.pages.PagerState)
+	return newCursor(p.source.cursors, p.source.tier, p.reader.Range)
 }
 
-// newPager returns a pager of a listing by start time, at the position of the query's Resume, or at
-// its Before, or else at the newest entry.
+// newPager returns a pager of a listing by start time.
 func newPager[T any](b *backend, l paged[T], q ResultsQuery) *Pager[T] {
-	first := int64(walk.Latest)
+	before := int64(walk.Latest)
 	if !q.Before.IsZero() {
-		first = ceilMilli(q.Before) - 1
+		before = ceilMilli(q.Before) - 1
 	}
-	p, problem := pagerAt(b, l, q.Tier, q.Resume, first)
-	p.pages.Concurrency = max(1, q.Concurrency)
+	p := resumePager(b, l, q.Tier, q.Resume, before)
+	p.reader.Concurrency = max(1, q.Concurrency)
 	if !q.Since.IsZero() {
-		p.pages.Since = ceilMilli(q.Since)
+		p.reader.Since = ceilMilli(q.Since)
+	}
+	if p.reader.Position.At > before {
+		p.reader.Position = walk.Position{At: before}
 	}
 	switch {
 	case q.Concurrency < 0 || q.Concurrency > maxConcurrency:
-		problem = fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency)
-	case !q.Before.IsZero() && minMilliseconds <= first && first < 0: // an entry that starts then counts as one without a start
-		problem = fmt.Errorf("the Before %s is not after the beginning of 1970", q.Before.Format(time.RFC3339Nano))
-	case !q.Since.IsZero() && !q.Before.IsZero() && p.pages.Since > first+1:
-		problem = fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano))
-	}
-	return p.checked(problem)
-}
-
-// newOffsetPager returns a pager of a listing by offset, at the position of the query's Resume, or else
-// at its Offset.
-func newOffsetPager[T any](b *backend, l paged[T], q OffsetQuery) *Pager[T] {
-	p, problem := pagerAt(b, l, q.Tier, q.Resume, int64(q.Offset))
-	if q.Offset < 0 {
-		problem = fmt.Errorf("an Offset of %d is negative", q.Offset)
-	}
-	return p.checked(problem)
-}
-
-// pagerAt returns a pager at the position of a cursor, or at first. By time, first is an upper limit, too.
-func pagerAt[T any](b *backend, l paged[T], tier TierID, resume Cursor, first int64) (*Pager[T], error) {
-	state := listing.PagerState{Position: walk.Position{At: first}}
-	tier, problem := resume.open(l.pager, tier, &state)
-	if state.Position.At > walk.Latest {
-		problem = listing.ErrDamaged
-	}
-	if !l.byOffset && state.Position.At > first {
-		state.Position = walk.Position{At: first}
-	}
-	p := &Pager[T]{source: source[T]{paged: l, backend: b, tier: tier, priority: pace.Walk}, resume: resume}
-	p.pages = listing.Pager[T]{Listing: p.source.listing(), PagerState: state, Concurrency: 1}
-	return p, problem
-}
-
-// checked returns the pager, which yields an error if its query has a problem.
-func (p *Pager[T]) checked(problem error) *Pager[T] {
-	if problem != nil {
-		p.invalid = p.source.op().invalid(problem)
+		p.fail(fmt.Errorf("a Concurrency of %d is not between 0 and %d", q.Concurrency, maxConcurrency))
+	case !q.Before.IsZero() && minMilliseconds <= before && before < 0: // an entry that starts then counts as one without a start
+		p.fail(fmt.Errorf("the Before %s is not after the beginning of 1970", q.Before.Format(time.RFC3339Nano)))
+	case !q.Since.IsZero() && !q.Before.IsZero() && p.reader.Since > before+1:
+		p.fail(fmt.Errorf("the Since %s is after the Before %s", q.Since.Format(time.RFC3339Nano), q.Before.Format(time.RFC3339Nano)))
 	}
 	return p
 }
+
+// newOffsetPager returns a pager of a listing by offset.
+func newOffsetPager[T any](b *backend, l paged[T], q OffsetQuery) *Pager[T] {
+	p := resumePager(b, l, q.Tier, q.Resume, int64(q.Offset))
+	if q.Offset < 0 {
+		p.fail(fmt.Errorf("an Offset of %d is negative", q.Offset))
+	}
+	return p
+}
+
+// resumePager returns a pager at the position of a cursor or, without one, at first.
+func resumePager[T any](b *backend, l paged[T], tier TierID, resume Cursor, first int64) *Pager[T] {
+	p := &Pager[T]{source: source[T]{paged: l, backend: b, priority: pace.Walk}, resume: resume}
+	p.reader = listing.Reader[T]{Listing: p.source.listing(), Range: listing.Range{Position: walk.Position{At: first}}, Concurrency: 1}
+	var problem error
+	if p.source.tier, problem = resume.open(l.cursors, tier, &p.reader.Range); p.reader.Position.At > walk.Latest {
+		problem = listing.ErrDamaged
+	}
+	if problem != nil {
+		p.fail(problem)
+	}
+	return p
+}
+
+// fail makes the pager yield the error of an invalid query.
+func (p *Pager[T]) fail(problem error) { p.invalid = p.source.op().invalid(problem) }
 
 // ceilMilli rounds up to the millisecond, for both ends of a range: an entry
 // starts on a whole one. Instants outside those of a [Timestamp] are clamped.
@@ -214,4 +211,119 @@ func ceilMilli(t time.Time) int64 {
 		return maxMilliseconds + 1
 	}
 	return t.Add(time.Millisecond - 1).UnixMilli()
+}
+
+// paged declares a paged listing. Each stands beside the methods of its resource, as finishedRaces does.
+type paged[T any] struct {
+	route         string
+	byOffset      bool                                    // pages are requested by offset, not by start time
+	cursors       string                                  // the kind of its pagers' cursors; no other listing has it
+	followCursors string                                  // the kind of its followers' cursors, if it has followers
+	startAndTier  func(*T) (start Timestamp, tier TierID) // of an entry; the tier that it names, zero if that is not known
+	isPending     func(*T) bool                           // reports whether an entry is listed before it has its result, or is nil if none is
+	lookback      time.Duration                           // of followers, by default
+}
+
+// source is a listing of one tier, as a pager or a follower reads it.
+type source[T any] struct {
+	paged[T]
+	backend  *backend
+	tier     TierID // zero is the service's default, which no request names
+	priority pace.Priority
+	ranging  atomic.Bool // a loop is under way
+}
+
+// begin notes that a loop begins, or returns why none may.
+func (s *source[T]) begin(ctx context.Context, invalid error) error {
+	switch {
+	case s.backend == nil:
+		return errNotMade
+	case invalid != nil:
+		return invalid
+	case ctx == nil:
+		return s.op().invalid(errNilContext)
+	case s.ranging.Swap(true):
+		return s.op().invalid(errors.New("another loop is ranging over it"))
+	}
+	return nil
+}
+
+// skips reports whether the skip handler gets the error of an entry, instead of the loop.
+func (s *source[T]) skips(ctx context.Context, e *entry.Entry[*T]) bool {
+	return e.Err != nil && e.IsOfPart() && s.backend.skip(ctx, e.Err)
+}
+
+// listing returns the listing as the engine sees it.
+func (s *source[T]) listing() *listing.Listing[T] {
+	fail := func(problem error) error { return listingError(s.op(), problem) }
+	return &listing.Listing[T]{ByOffset: s.byOffset, Page: s.page, Fail: fail}
+}
+
+func (s *source[T]) op() operation {
+	return operation{method: http.MethodGet, route: s.route, priority: s.priority, isPage: true, problemOf: s.problemOf}
+}
+
+// problemOf returns an error for an entry that has no position in the listing.
+func (s *source[T]) problemOf(value any, id string) *decode.Error {
+	if start, _ := s.startAndTier(value.(*T)); id != "" && start.UnixMilli() > 0 {
+		return nil
+	}
+	return &decode.Error{Err: errors.New("an entry without an id or a start time has no position in the listing")}
+}
+
+// page requests a page.
+func (s *source[T]) page(ctx context.Context, r walk.Request) ([]entry.Entry[*T], error) {
+	op := s.op()
+	op.body = s.body(r)
+	l, err := getEntries[T](ctx, s.backend, op, nil)
+	if err != nil {
+		return nil, err
+	}
+	hasStart, hasPosition := false, false
+	for i := range l.entries {
+		e := &l.entries[i]
+		start, tier := s.startAndTier(e.Value)
+		e.Start, e.NoStart = start.UnixMilli(), start.UnixMilli() <= 0
+		if how := s.mismatch(r, e.Start, tier); how != "" {
+			return nil, listingError(op, &walk.Problem{How: how, IsIgnored: true})
+		}
+		if hasStart, hasPosition = hasStart || !e.NoStart, hasPosition || !e.NoStart && e.ID != ""; e.Err != nil {
+			e.Value = nil
+		}
+	}
+	// The next page is requested from a start. A full page without a position has another form: ten errors would say no more.
+	if n := len(l.entries); !s.byOffset && n > 0 && !hasStart || n >= listing.PageSize && !hasPosition {
+		return nil, withoutPosition(l.entries[0].Err)
+	}
+	return l.entries, nil
+}
+
+// body returns the body of a request. The service has defaults for absent members.
+func (s *source[T]) body(r walk.Request) any {
+	var body struct {
+		Tier          TierID `json:"tier,omitzero"`
+		StartTimeFrom *int64 `json:"start_time_from,omitzero"`
+		Offset        int64  `json:"offset,omitzero"`
+	}
+	if body.Tier = s.tier; s.byOffset {
+		body.Offset = r.From
+	} else if !r.Newest() {
+		body.StartTimeFrom = &r.From
+	}
+	return body
+}
+
+// mismatch returns how an entry shows that the body of the request was ignored, or the empty string. A
+// request that names no tier is for the default one, which the service perhaps does not have.
+func (s *source[T]) mismatch(r walk.Request, start int64, tier TierID) string {
+	requested := s.tier.orDefault()
+	switch {
+	case !s.byOffset && start > r.From:
+		return "an entry starts after start_time_from"
+	case tier == 0 || tier == requested:
+		return ""
+	case s.tier == 0:
+		return fmt.Sprintf("the query names no tier, and an entry is of tier %d instead of the default %d: name a tier", tier, requested)
+	}
+	return fmt.Sprintf("tier %d was requested, and an entry is of tier %d", requested, tier)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/poll"
 )
 
 // RacesService reads races, polls for changes, and registers horses. It is
@@ -358,7 +358,7 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 			return
 		}
 		w := watch{RacesService: s, op: op, known: slices.Clone(q.Known)}
-		schedule := poll.Schedule{Interval: cmp.Or(q.Interval, 15*time.Second)}
+		schedule := listing.Schedule{Interval: cmp.Or(q.Interval, 15*time.Second)}
 		for ctx.Err() == nil {
 			skipped, err := w.poll(ctx)
 			if ctx.Err() != nil || !yield(w.last, err) || errors.Is(err, ErrInvalidArgument) {
@@ -379,14 +379,14 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 
 // finishedRaces is the listing of Results and Follow.
 var finishedRaces = paged[Race]{
-	route: "/api/v2/races/results", pager: "r2", follower: "f3", lookback: time.Hour,
-	place: placeOfRace, isPending: (*Race).isPending,
+	route: "/api/v2/races/results", cursors: "r2", followCursors: "f3", lookback: time.Hour,
+	startAndTier: startAndTierOfRace, isPending: (*Race).isPending,
 }
 
 // finishedRacesV1 is the listing of ResultsV1.
-var finishedRacesV1 = paged[Race]{route: "/api/v1/races/results", byOffset: true, pager: "r1", place: placeOfRace}
+var finishedRacesV1 = paged[Race]{route: "/api/v1/races/results", byOffset: true, cursors: "r1", startAndTier: startAndTierOfRace}
 
-func placeOfRace(r *Race) (start Timestamp, tier TierID) {
+func startAndTierOfRace(r *Race) (start Timestamp, tier TierID) {
 	if r.Tier == TierNameOmega {
 		tier = TierOmega
 	}

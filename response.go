@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	standard "encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,6 +66,31 @@ func (r *request) accept(a *call.Attempt, into decoder) error {
 	}
 	return nil
 }
+
+// Response is a response as received, after decompression, without keys in header and body.
+// Printing or logging a Response omits both.
+type Response struct {
+	StatusCode int // zero if the last attempt got no response
+	Header     http.Header
+	Body       []byte // truncated to 1 MiB for an error status
+	Attempts   int    // requests that were sent
+}
+
+// captured returns the response of the last attempt for CaptureResponse.
+func (r *request) captured(o *call.Outcome) Response {
+	if o.Status == 0 {
+		return Response{Attempts: o.Number}
+	}
+	return Response{StatusCode: o.Status, Header: r.Keys.Header(o.Header), Body: []byte(r.redactedBody(&o.Attempt)), Attempts: o.Number}
+}
+
+// Format prints a summary without header and body, which may contain keys.
+func (r Response) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "{StatusCode:%d Attempts:%d Body:%d bytes}", r.StatusCode, r.Attempts, len(r.Body))
+}
+
+// LogValue returns a summary without header and body, which may contain keys.
+func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
 // list is the response of an operation that returns an array. An entry that cannot be
 // read does not affect the others.
@@ -180,32 +207,20 @@ func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallO
 	return found, nil
 }
 
-// callersValue is the value of a caller of Do.
-type callersValue struct{ out any }
-
-// decode decodes a response into the value, which is unchanged if the body is not JSON.
-func (v callersValue) decode(r *response) error {
-	if len(r.Body) == 0 && r.Method != http.MethodGet {
-		return nil
+// responseTime returns when the service made a response: Date minus Age. Without a
+// Date it counts from when the request was made.
+func responseTime(header http.Header, requested time.Time) time.Time {
+	made := requested
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		made = date
 	}
-	if err := decode.Read(r.Body, new(jsontext.Value), decode.AnySyntax); err != nil {
-		return err
-	}
-	err := standard.Unmarshal(r.Body, v.out)
-	if wrong, ok := errors.AsType[*standard.UnmarshalTypeError](err); ok {
-		return &decode.Error{Field: pointerTo(wrong.Field), Err: fmt.Errorf("%s does not fit %v", wrong.Value, wrong.Type)}
-	} else if err != nil {
-		return &decode.Error{Err: err}
-	}
-	return nil
+	return made.Add(-ageOf(header))
 }
 
-// pointerTo returns the JSON pointer of a path with dots.
-func pointerTo(path string) string {
-	if path == "" {
-		return ""
-	}
-	return "/" + strings.ReplaceAll(path, ".", "/")
+// ageOf returns for how long a cache has kept a response, zero if it comes from the service itself.
+func ageOf(header http.Header) time.Duration {
+	age, _ := strconv.ParseInt(header.Get("Age"), 10, 32) // zero if unreadable, the largest one if too large
+	return time.Duration(max(age, 0)) * time.Second
 }
 
 // DriftKind is the kind of a [Drift].

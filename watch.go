@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/decode"
-	"github.com/horseracing-go/horseracing/internal/poll"
+	"github.com/horseracing-go/horseracing/internal/listing"
 )
 
 // WatchQuery configures [RacesService.Watch].
@@ -52,7 +52,7 @@ type watch struct {
 // poll makes the next snapshot. It returns the errors of entries that are new.
 func (w *watch) poll(ctx context.Context) (skipped []error, err error) {
 	l, err := getEntries[Race](ctx, backendOf(w.RacesService), w.op, nil)
-	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && poll.Sleep(ctx, poll.EmptyDelay) == nil {
+	if err == nil && len(l.entries) == 0 && len(w.last.Races) > 0 && listing.Sleep(ctx, listing.EmptyDelay) == nil {
 		l, err = getEntries[Race](ctx, backendOf(w.RacesService), w.op, nil)
 	}
 	if err != nil {

@@ -38,11 +38,11 @@ import (
 // To bound memory and the text of a cursor, Settled also rises, above the ceiling too, when
 // twice [Bound] entries are in Seen or wait. Then late entries older than the newest Bound are missed.
 //
-// The Position is correct between any two calls: of the entries that were read, exactly those that start
+// The Watermark is correct between any two calls: of the entries that were read, exactly those that start
 // at Settled or later and are not in Seen are still to be yielded. So the loop may be left at
 // any entry, and another process can continue from there.
 type Progress[V any] struct {
-	Position
+	Watermark
 	lookback  int64
 	isPending func(V) bool // reports whether an entry lacks its result; it is nil if none does
 	bound     int          // Bound, or less in tests
@@ -52,8 +52,8 @@ type Progress[V any] struct {
 	waiting []entry.Entry[V] // of this poll, oldest first
 }
 
-// Position is the part of a Progress that a cursor contains.
-type Position struct {
+// Watermark is the part of a Progress that a cursor contains.
+type Watermark struct {
 	Settled int64            `json:"settled"`        // zero before the first poll
 	Seen    map[string]int64 `json:"seen,omitempty"` // starts, by keys, of the entries and errors that were yielded, or listed at the first poll
 }
@@ -63,12 +63,12 @@ type Position struct {
 // cursor.
 const Bound = 700
 
-// New returns the Progress of a follower that continues from a position, whose Seen is not nil.
-func New[V any](position Position, lookback int64, isPending func(V) bool) *Progress[V] {
-	return &Progress[V]{Position: position, lookback: lookback, isPending: isPending, bound: Bound}
+// New returns the Progress of a follower that continues from a watermark, whose Seen is not nil.
+func New[V any](mark Watermark, lookback int64, isPending func(V) bool) *Progress[V] {
+	return &Progress[V]{Watermark: mark, lookback: lookback, isPending: isPending, bound: Bound}
 }
 
-// SkipListed ends the first poll of a follower that has no position. The entries that are listed from
+// SkipListed ends the first poll of a follower that has no watermark. The entries that are listed from
 // settled on, oldest first, are not yielded, nor are their errors, except those that lack their result.
 func (p *Progress[V]) SkipListed(settled int64, listed []entry.Entry[V]) {
 	for _, e := range listed {

@@ -31,7 +31,7 @@ type world struct {
 	newest   int64 // that a poll has read
 }
 
-func newWorld(position Position, lookback int64, bound int) *world {
+func newWorld(position Watermark, lookback int64, bound int) *world {
 	w := &world{progress: New(position, lookback, func(isPending bool) bool { return isPending })}
 	w.progress.bound = bound
 	return w
@@ -77,8 +77,8 @@ func (w *world) poll(n int) {
 
 // resume continues in another process.
 func (w *world) resume(t interface{ Fatal(...any) }) {
-	text, err := json.Marshal(w.progress.Position)
-	position := Position{Seen: map[string]int64{}}
+	text, err := json.Marshal(w.progress.Watermark)
+	position := Watermark{Seen: map[string]int64{}}
 	if err != nil || json.Unmarshal(text, &position) != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (w *world) resume(t interface{ Fatal(...any) }) {
 
 // The example of the comment of Progress.
 func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
-	w := newWorld(Position{1, map[string]int64{}}, 60, Bound)
+	w := newWorld(Watermark{1, map[string]int64{}}, 60, Bound)
 	for i, poll := range []struct {
 		listed        []race
 		leave         int
@@ -117,7 +117,7 @@ func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
 // A newer entry that is passed in with a later batch of the poll releases no race from waiting.
 func TestProgressKeepsTheCeilingOfTheFirstBatch(t *testing.T) {
 	for _, newest := range []int64{0, 1, 59, 60, 61, 110} { // lookback is 60
-		w := newWorld(Position{1, map[string]int64{}}, 60, Bound)
+		w := newWorld(Watermark{1, map[string]int64{}}, 60, Bound)
 		w.progress.Begin()
 		w.progress.Add(nil, newest)
 		w.progress.Add([]race{at(110, true)}, 1000)
@@ -128,7 +128,7 @@ func TestProgressKeepsTheCeilingOfTheFirstBatch(t *testing.T) {
 
 // What the first poll lists is old, also if it can be read later, but not what lacks its result.
 func TestProgressSkipsWhatTheFirstPollLists(t *testing.T) {
-	w, unreadable := newWorld(Position{0, map[string]int64{}}, 60, Bound), at(60, false)
+	w, unreadable := newWorld(Watermark{0, map[string]int64{}}, 60, Bound), at(60, false)
 	unreadable.Err = errors.New("unreadable")
 	w.list(at(30, false), at(50, true), unreadable, at(70, false))
 	w.progress.SkipListed(40, w.listed)
@@ -148,7 +148,7 @@ func TestProgressYieldsEachEntryOnceWhereverItIsLeft(t *testing.T) {
 		const lookback = 60
 		bound := rapid.SampledFrom([]int{3, 10, Bound, Bound}).Draw(t, "bound")
 		isBounded := bound < Bound // settled may rise above the ceiling, and late entries may be missed
-		w := newWorld(Position{1, map[string]int64{}}, lookback, bound)
+		w := newWorld(Watermark{1, map[string]int64{}}, lookback, bound)
 		times, wasRead, inTime, now := map[int64]int{}, map[int64]bool{}, map[int64]bool{}, int64(100)
 		add := func(start int64) {
 			w.list(at(start, rapid.Bool().Draw(t, "lacks its result")))
@@ -248,7 +248,7 @@ func TestProgressBoundsWhatItRemembersAndLosesNone(t *testing.T) {
 		"none has a result":                                         {1, 3000, 1, none},
 	} {
 		for _, inOneProcess := range []bool{true, false} {
-			w := newWorld(Position{1, map[string]int64{}}, 7*24*60*minute, Bound)
+			w := newWorld(Watermark{1, map[string]int64{}}, 7*24*60*minute, Bound)
 			first := int64(1_700_000_000_000)
 			for i := range test.seen {
 				w.listed = append(w.listed, at(first+int64(test.pending+test.late+i)*minute, false))
@@ -266,7 +266,7 @@ func TestProgressBoundsWhatItRemembersAndLosesNone(t *testing.T) {
 				}
 				w.poll(test.leave)
 				remembered := len(w.progress.Seen) + len(w.progress.waiting)
-				if text, err := json.Marshal(w.progress.Position); err != nil || len(text)*4/3 > 64_000 || remembered > 2*Bound {
+				if text, err := json.Marshal(w.progress.Watermark); err != nil || len(text)*4/3 > 64_000 || remembered > 2*Bound {
 					t.Fatalf("%s: %d are remembered, in %d bytes: %v", name, remembered, len(text), err)
 				}
 			}

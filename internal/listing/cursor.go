@@ -23,7 +23,7 @@ var ErrDamaged = errors.New("the text is not a cursor, or is damaged")
 var anyVersion = regexp.MustCompile(`^hr[0-9]{1,3}\.`)
 
 // CursorText returns the text of a cursor: version, kind of the listing, tier, payload and checksum.
-// The payload, a [PagerState] or a follow.Position, consists of integers and strings.
+// The payload, a [Range] or a follow.Watermark, consists of integers and strings.
 func CursorText(kind string, tier int, payload any) string {
 	encoded, _ := json.Marshal(payload) // it does not fail for integers and strings
 	text := fmt.Sprintf("%s.%s.%d.%s", version, kind, tier, base64.RawURLEncoding.EncodeToString(encoded))

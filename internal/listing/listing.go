@@ -12,90 +12,65 @@ import (
 	"strconv"
 
 	"github.com/horseracing-go/horseracing/internal/entry"
-	"github.com/horseracing-go/horseracing/internal/poll"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Entry is an entry of a listing, or an error in its place.
-type Entry[T any] = entry.Entry[*T]
-
 // Listing is a paged listing.
 type Listing[T any] struct {
-	Name     string // of its operation, for errors
-	ByOffset bool   // pages are requested by offset, not by start time
+	ByOffset bool // pages are requested by offset, not by start time
 
 	// Page requests the page from a start time or an offset on. An entry without an id or with
-	// NoStart has an error.
-	Page func(ctx context.Context, r walk.Request) ([]Entry[T], error)
+	// NoStart has an error. A page by time has an entry with a start, or none at all.
+	Page func(ctx context.Context, r walk.Request) ([]entry.Entry[*T], error)
+
+	// Fail makes the caller's error of what is wrong with the listing: a *walk.Problem, a *TieError,
+	// or the error of a context.
+	Fail func(problem error) error
 }
 
-// pageSize is the most entries of a page, which is documented:
+// PageSize is the most entries of a page, which is documented:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
-const pageSize = 10
+const PageSize = 10
 
-// NoPlaceError reports that no entry of a page has a place in the listing.
-type NoPlaceError struct{ Err error } // of an entry
+// TieError reports that a whole page starts at one instant.
+type TieError struct {
+	Start int64 // epoch milliseconds
+	Seen  int   // entries that start then
+}
 
-func (e *NoPlaceError) Error() string { return e.Err.Error() }
-
-// errTies is the error of an entry with Ties.
-var errTies = errors.New("a whole page starts at one instant")
+func (e *TieError) Error() string {
+	return fmt.Sprintf("a whole page (%d entries) starts at %d", e.Seen, e.Start)
+}
 
 // errAborted is the outcome of a request whose goroutine was ended by the caller's code
 // (a RoundTripper, a handler, a t.Fatal in one).
 var errAborted = errors.New("the request's goroutine was ended by code that it called")
 
-// named returns an error with the name of the operation.
-func (l *Listing[T]) named(err error) error { return fmt.Errorf("%s: %w", l.Name, err) }
-
-// fetch requests a page, and gives its entries their places.
-func (l *Listing[T]) fetch(ctx context.Context, r walk.Request) ([]Entry[T], error) {
+// fetch requests a page, and gives each of its entries an id and a start. One without a start gets
+// the newest start of the page: it comes first, so that no position after another entry of the
+// page leaves it out.
+func (l *Listing[T]) fetch(ctx context.Context, r walk.Request) ([]entry.Entry[*T], error) {
 	if r.Pause {
-		if err := poll.Sleep(ctx, poll.EmptyDelay); err != nil {
-			return nil, l.named(err)
+		if err := Sleep(ctx, EmptyDelay); err != nil {
+			return nil, l.Fail(err)
 		}
 	}
 	page, err := l.Page(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return page, l.place(page, r.From)
-}
-
-// place gives each entry of a page its place: its id and its start. One without a start gets the newest
-// start of the page: it comes first, so that no position after another entry of the page leaves it out.
-//
-// A page by time is an error as a whole if none of its entries has a start: it does not show
-// where the next page begins. A full page is one, too, if no entry has both an id and a start:
-// then the listing has another form, and ten errors would say no more.
-func (l *Listing[T]) place(page []Entry[T], from int64) error {
-	newest, hasPlace, hasStart := int64(0), false, false
+	newest := int64(0)
 	for i := range page {
 		newest = max(newest, page[i].Start)
 	}
-	var problem error
 	for i := range page {
-		e := &page[i]
-		hasStart = hasStart || !e.NoStart
-		if e.NoStart {
-			e.Start = newest
-		}
-		if !l.ByOffset && e.Start > from {
-			return &walk.IgnoredError{How: "an entry starts after start_time_from"}
-		}
-		switch {
-		case e.ID == "" || e.NoStart:
-			e.ID, problem = noIDMark+hashOf(string(e.JSON)), e.Err
+		switch e := &page[i]; {
+		case e.NoStart:
+			e.Start, e.ID = newest, noIDMark+hashOf(string(e.JSON))
+		case e.ID == "":
+			e.ID = noIDMark + hashOf(string(e.JSON))
 		case len(e.ID) > maxID:
-			e.ID, hasPlace = noIDMark+hashOf(e.ID), true
-		default:
-			hasPlace = true
+			e.ID = noIDMark + hashOf(e.ID)
 		}
 	}
-	if len(page) >= pageSize && !hasPlace || !l.ByOffset && len(page) > 0 && !hasStart {
-		return &NoPlaceError{problem}
-	}
-	return nil
+	return page, err
 }
 
 // noIDMark begins the id that stands for one that is missing, or longer than maxID bytes: a cursor

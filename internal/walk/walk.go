@@ -8,7 +8,6 @@ package walk
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/horseracing-go/horseracing/internal/entry"
@@ -50,17 +49,20 @@ type Shown struct {
 	Longest        int   // entries of the longest page, at most ten: a full page has as many
 }
 
-// Errors that end a walk.
+// Problem is what is wrong with a listing. It ends a walk.
+type Problem struct {
+	How       string
+	IsIgnored bool // a page is not the one that was requested
+}
+
+func (p *Problem) Error() string { return p.How }
+
+// Problems that walks find.
 var (
-	ErrEmptied         = errors.New("the listing is empty, although it was not before")
-	ErrIgnored   error = &IgnoredError{"the same page comes whatever the offset"}
-	ErrNoOverlap       = errors.New("the offset does not count entries: a page shows none of those before it")
+	ErrEmptied   error = &Problem{How: "the listing is empty, although it was not before"}
+	ErrIgnored   error = &Problem{How: "the same page comes whatever the offset", IsIgnored: true}
+	ErrNoOverlap error = &Problem{How: "the offset does not count entries: a page shows none of those before it"}
 )
-
-// IgnoredError reports that a page is not the one that was requested.
-type IgnoredError struct{ How string }
-
-func (e *IgnoredError) Error() string { return e.How }
 
 // emptyPage is the state of the check whether an empty page is the end of the listing. A
 // service may also show an empty page by mistake, for a while, or because it filters a page after

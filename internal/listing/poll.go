@@ -1,5 +1,4 @@
-// Package poll determines when something is read again.
-package poll
+package listing
 
 import (
 	"context"

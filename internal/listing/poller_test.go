@@ -25,7 +25,7 @@ func equal[T comparable](t *testing.T, what string, want, got T) {
 // As many errors as a follower ever remembers, with starts that have as many digits as there are.
 func TestTheLongestCursorOfAFollowerCanBeParsed(t *testing.T) {
 	const latest = 253402300799999
-	position := follow.Position{Settled: latest, Seen: map[string]int64{}}
+	position := follow.Watermark{Settled: latest, Seen: map[string]int64{}}
 	for n := range 2*follow.Bound + 10 {
 		position.Seen[fmt.Sprintf("?%013d", n)] = latest
 	}
@@ -37,9 +37,9 @@ var errUnreadable = errors.New("an entry that cannot be read")
 
 // followed returns a follower from the first instant on, of a listing that has these pages, one after the
 // other and the last one again and again, and what its requests are from. An entry is its id and its start.
-func followed(pages ...[]int64) (*Follower[int64], *[]string) {
+func followed(pages ...[]int64) (*Poller[int64], *[]string) {
 	var from []string
-	l := &Listing[int64]{Name: "test", Page: func(_ context.Context, r walk.Request) (page []Entry[int64], err error) {
+	l := &Listing[int64]{Page: func(_ context.Context, r walk.Request) (page []entry.Entry[*int64], err error) {
 		from = append(from, "newest")
 		if !r.Newest() {
 			from[len(from)-1] = strconv.FormatInt(r.From, 10)
@@ -55,13 +55,13 @@ func followed(pages ...[]int64) (*Follower[int64], *[]string) {
 			page = append(page, e)
 		}
 		return page, nil
-	}}
-	progress := follow.New[*int64](follow.Position{Settled: 1, Seen: map[string]int64{}}, 1000, nil)
-	return &Follower[int64]{Listing: l, Progress: progress, Lookback: 1000}, &from
+	}, Fail: func(problem error) error { return problem }}
+	progress := follow.New[*int64](follow.Watermark{Settled: 1, Seen: map[string]int64{}}, 1000, nil)
+	return &Poller[int64]{Listing: l, Progress: progress, Lookback: 1000}, &from
 }
 
 // catchUp makes one poll, up to its end or its first error.
-func catchUp(t *testing.T, f *Follower[int64]) {
+func catchUp(t *testing.T, f *Poller[int64]) {
 	for p := f.Poll(); !p.IsDone(); {
 		if p.Next(t.Context()) != nil {
 			return

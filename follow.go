@@ -12,7 +12,6 @@ import (
 	"github.com/horseracing-go/horseracing/internal/follow"
 	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/pace"
-	"github.com/horseracing-go/horseracing/internal/poll"
 )
 
 // FollowQuery configures a [Follower]. An entry that finishes late is found if it starts at
@@ -39,31 +38,30 @@ type FollowQuery struct {
 // across restarts, unless its result appears too late. A result is in time if its entry starts
 // at most Lookback before the newest entry that the Follower has read.
 //
-// A Follower is not safe for concurrent use, and only one loop may range over it at a
-// time.
+// A Follower is not safe for concurrent use. A loop that begins while another one ranges over
+// it fails with ErrInvalidArgument.
 type Follower[T any] struct {
 	source  source[T]
-	polls   listing.Follower[T]
+	poller  listing.Poller[T]
 	resume  Cursor          // the query's
 	invalid error           // of the query; yielded instead of races
-	ranging bool            // a loop is running
 	last    json.RawMessage // what was yielded last, as received
 }
 
 func newFollower[T any](b *backend, l paged[T], q FollowQuery) *Follower[T] {
-	position := follow.Position{Seen: map[string]int64{}}
-	tier, problem := q.Resume.open(l.follower, q.Tier, &position)
-	if position.Seen == nil {
+	mark := follow.Watermark{Seen: map[string]int64{}}
+	tier, problem := q.Resume.open(l.followCursors, q.Tier, &mark)
+	if mark.Seen == nil {
 		problem = listing.ErrDamaged
 	}
 	if q.Resume.IsZero() && !q.Since.IsZero() {
-		position.Settled = max(1, ceilMilli(q.Since))
+		mark.Settled = max(1, ceilMilli(q.Since))
 	}
 	f := &Follower[T]{source: source[T]{paged: l, backend: b, tier: tier, priority: pace.Poll}, resume: q.Resume}
 	lookback := int64((cmp.Or(q.Lookback, l.lookback)-1)/time.Millisecond) + 1
-	f.polls = listing.Follower[T]{
-		Listing: f.source.listing(), Progress: follow.New(position, lookback, l.isPending), Lookback: lookback,
-		Schedule: poll.Schedule{Interval: cmp.Or(q.Interval, 30*time.Second)}, Concurrency: q.Concurrency,
+	f.poller = listing.Poller[T]{
+		Listing: f.source.listing(), Progress: follow.New(mark, lookback, l.isPending), Lookback: lookback,
+		Schedule: listing.Schedule{Interval: cmp.Or(q.Interval, 30*time.Second)}, Concurrency: q.Concurrency,
 	}
 	problem = cmp.Or(checkNotNegative("an Interval", q.Interval), checkNotNegative("a Lookback", q.Lookback), checkNotNegative("a Concurrency", q.Concurrency), problem)
 	if problem != nil {
@@ -86,10 +84,11 @@ func checkNotNegative[T int | time.Duration](field string, value T) error {
 // Its text takes about forty bytes for each entry within Lookback, and never exceeds
 // 64 KiB.
 func (f *Follower[T]) Cursor() Cursor {
-	if f.invalid != nil || f.polls.Progress == nil || f.polls.Progress.Settled == 0 {
+	progress := f.poller.Progress
+	if f.invalid != nil || progress == nil || progress.Settled == 0 {
 		return f.resume
 	}
-	return newCursor(f.source.follower, f.source.tier, f.polls.Progress.Position)
+	return newCursor(f.source.followCursors, f.source.tier, progress.Watermark)
 }
 
 // JSON returns the entry yielded last as it was received, not redacted. It is nil before the first
@@ -143,13 +142,12 @@ func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return
 // after each poll, and after each error. After an error it continues the same poll.
 func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		if err := f.source.checkRange(ctx, f.invalid, f.ranging); err != nil {
+		if err := f.source.begin(ctx, f.invalid); err != nil {
 			yield(nil, err)
 			return
 		}
-		f.ranging = true
-		defer func() { f.ranging = false }()
-		p := f.polls.Poll()
+		defer f.source.ranging.Store(false)
+		p := f.poller.Poll()
 		for {
 			err := p.Next(ctx)
 			if err == nil {
@@ -161,16 +159,15 @@ func (f *Follower[T]) follow(ctx context.Context, isOnePoll bool) iter.Seq2[*T, 
 			case errors.Is(err, errLeft), err != nil && ctx.Err() != nil && !isOnePoll: // All ends without an error
 				return
 			case err != nil:
-				f.last, err = nil, f.source.publicError(&listing.Entry[T]{Err: err})
-				if !yield(nil, err) || errors.Is(err, ErrInvalidArgument) {
+				if f.last = nil; !yield(nil, err) || errors.Is(err, ErrInvalidArgument) {
 					return
 				}
 			}
-			if isOnePoll || !f.polls.Schedule.Wait(ctx, err != nil, retryAfterOf(err)) {
+			if isOnePoll || !f.poller.Schedule.Wait(ctx, err != nil, retryAfterOf(err)) {
 				return
 			}
 			if p.IsDone() {
-				p = f.polls.Poll()
+				p = f.poller.Poll()
 			}
 		}
 	}
@@ -180,15 +177,14 @@ var errLeft = errors.New("nothing more is to be yielded")
 
 // deliver yields the entries that the progress returns. An unreadable entry ends a loop over CatchUp.
 func (f *Follower[T]) deliver(ctx context.Context, yield func(*T, error) bool, isOnePoll bool) error {
-	progress := f.polls.Progress
+	progress := f.poller.Progress
 	for e, ok := progress.Next(); ok; e, ok = progress.Next() {
 		f.last = e.JSON
-		isSkipped := f.source.explain(ctx, &e)
-		if !isSkipped && (!yield(e.Value, e.Err) || e.Err != nil && isOnePoll) {
+		if !f.source.skips(ctx, &e) && (!yield(e.Value, e.Err) || e.Err != nil && isOnePoll) {
 			return errLeft
 		}
 		if err := ctx.Err(); err != nil && !progress.IsDecided() {
-			return fmt.Errorf("%v: %w", f.source.op(), err)
+			return f.poller.Fail(err)
 		}
 	}
 	return nil

@@ -3,25 +3,27 @@ package listing
 import (
 	"cmp"
 	"context"
+	"errors"
 
+	"github.com/horseracing-go/horseracing/internal/entry"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Pager reads a listing from a position on, newest entry first.
-type Pager[T any] struct {
+// Reader reads a listing from a position on, newest entry first.
+type Reader[T any] struct {
 	*Listing[T]
-	PagerState
+	Range
 	Known       walk.Position // an entry that the listing has shown before; ignored if the position has one
 	Concurrency int           // pages that are requested at once
 }
 
-// PagerState is the payload of a pager's cursor.
-type PagerState struct {
+// Range is what a reader has still to read, and the payload of a pager's cursor.
+type Range struct {
 	Since    int64         `json:"since,omitzero"` // only entries that start then or later; zero in a listing by offset
 	Position walk.Position `json:"position"`       // after the entries that were returned
 }
 
-// Loop reads on from a pager's position. It requests the pages that a walk needs, several at once.
+// Loop reads on from a reader's position. It requests the pages that a walk needs, several at once.
 // One goroutine uses it.
 type Loop[T any] struct {
 	listing  *Listing[T]
@@ -38,37 +40,39 @@ type Loop[T any] struct {
 // page is the outcome of one request.
 type page[T any] struct {
 	request walk.Request
-	entries []Entry[T]
+	entries []entry.Entry[*T]
 	err     error
 }
 
-// Start starts a loop. It ends with [Loop.End].
-func (p *Pager[T]) Start(ctx context.Context) *Loop[T] {
-	l := &Loop[T]{listing: p.Listing, pages: make(chan page[T], p.Concurrency), noStart: map[string]bool{}}
+// Loop begins a loop. It ends with [Loop.End].
+func (r *Reader[T]) Loop(ctx context.Context) *Loop[T] {
+	l := &Loop[T]{listing: r.Listing, pages: make(chan page[T], r.Concurrency), noStart: map[string]bool{}}
 	l.ctx, l.cancel = context.WithCancel(ctx)
-	if p.ByOffset {
-		l.walk = walk.NewOffset[*T](&p.Position, pageSize)
+	if r.ByOffset {
+		l.walk = walk.NewOffset[*T](&r.Position, PageSize)
 	} else {
-		l.walk = walk.NewTime[*T](p.Since, &p.Position, p.Known, p.Concurrency, pageSize)
+		l.walk = walk.NewTime[*T](r.Since, &r.Position, r.Known, r.Concurrency, PageSize)
 	}
 	return l
 }
 
 // Next returns the next entry, or the error in its place. It reports false at the end, which is
 // also after an error that is not of a part of the listing.
-func (l *Loop[T]) Next() (e Entry[T], ok bool) {
+func (l *Loop[T]) Next() (e entry.Entry[*T], ok bool) {
 	for !l.failed {
-		if e, ok = l.next(); !ok {
+		if e, ok = l.take(); !ok {
 			return e, false
 		}
-		if e.NoStart {
-			if l.noStart[e.ID] {
-				continue
-			}
+		problem, isProblem := errors.AsType[*walk.Problem](e.Err)
+		switch {
+		case e.NoStart && l.noStart[e.ID]:
+			continue
+		case e.NoStart:
 			l.noStart[e.ID] = true
-		}
-		if e.Ties > 0 {
-			e.Err = errTies
+		case e.Ties > 0:
+			e.Err = l.listing.Fail(&TieError{e.Start, e.Ties})
+		case isProblem:
+			e.Err = l.listing.Fail(problem)
 		}
 		l.failed = e.Err != nil && !e.IsOfPart()
 		return e, true
@@ -76,17 +80,18 @@ func (l *Loop[T]) Next() (e Entry[T], ok bool) {
 	return e, false
 }
 
-func (l *Loop[T]) next() (Entry[T], bool) {
+// take waits until the walk has the next entry.
+func (l *Loop[T]) take() (entry.Entry[*T], bool) {
 	for {
 		for len(l.pages) > 0 {
 			l.wait()
 		}
 		if l.walk.Done() { // also if the last page came while the caller was at work
-			return Entry[T]{}, false
+			return entry.Entry[*T]{}, false
 		}
 		if err := l.ctx.Err(); err != nil {
 			l.End()
-			return Entry[T]{Err: cmp.Or(l.canceled, l.listing.named(err))}, true
+			return entry.Entry[*T]{Err: cmp.Or(l.canceled, l.listing.Fail(err))}, true
 		}
 		if cap(l.pages) > 1 { // fetch ahead, also while the caller is at work
 			l.fill()
@@ -108,7 +113,7 @@ func (l *Loop[T]) fill() {
 		}
 		l.inFlight++
 		go func() {
-			result := page[T]{request: r, err: l.listing.named(errAborted)}
+			result := page[T]{request: r, err: errAborted}
 			defer func() { l.pages <- result }()
 			result.entries, result.err = l.listing.fetch(l.ctx, r)
 		}()
@@ -119,6 +124,9 @@ func (l *Loop[T]) fill() {
 func (l *Loop[T]) wait() {
 	result := <-l.pages
 	l.inFlight--
+	if result.err == errAborted {
+		result.err = l.listing.Fail(errAborted)
+	}
 	if l.ctx.Err() != nil {
 		l.canceled = cmp.Or(result.err, l.canceled)
 	}
