@@ -40,14 +40,6 @@ type Client struct {
 	*backend
 }
 
-// backendOf returns the backend of a service, or nil if NewClient did not make the service.
-func backendOf[S ~struct{ *backend }](service *S) *backend {
-	if service == nil {
-		return nil
-	}
-	return struct{ *backend }(*service).backend
-}
-
 // Close closes the client's idle connections, except those of a Transport given with
 // [WithHTTPClient]. It is optional: idle connections are closed after 90 seconds
 // anyway. Requests in flight are not interrupted, and later calls open new connections.
@@ -156,9 +148,11 @@ func pointerTo(path string) string {
 // URL and the key are right. Every error matches ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
-		timeout:   defaultAttemptTimeout,
 		userAgent: "horseracing-go/" + Version,
-		maxBytes:  transport.DefaultMaxBytes,
+		calls: call.Config{
+			Timeout: defaultAttemptTimeout, SetBy: "WithAttemptTimeout", MaxBytes: transport.DefaultMaxBytes,
+			Logger: slog.New(slog.DiscardHandler),
+		},
 	}
 	for _, opt := range opts {
 		if opt != nil {
@@ -169,12 +163,15 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if problem = cmp.Or(problem, checkPasted("the API key", apiKey), cfg.problem); problem != nil {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, problem)
 	}
-
-	calls, err := call.New(callSettings(cfg, headers(apiKey, cfg.userAgent)))
+	if 0 < cfg.clientTimeout && cfg.clientTimeout < cfg.calls.Timeout {
+		cfg.calls.Timeout, cfg.calls.SetBy = cfg.clientTimeout, "http.Client.Timeout"
+	}
+	cfg.calls.Header = headers(apiKey, cfg.userAgent)
+	calls, err := call.New(cfg.calls)
 	if err != nil {
 		return nil, fmt.Errorf("horseracing: NewClient: %w: %w", ErrInvalidArgument, err)
 	}
-	c := &Client{backend: &backend{
+	b := &backend{
 		base:        base,
 		secrets:     redact.New(apiKey).And(cfg.userKeys...),
 		calls:       calls,
@@ -183,15 +180,11 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		decoding:    decode.Options{Whole: json.JoinOptions(decode.Lenient, roomForHorses), Member: tolerant, Obvious: obvious, ID: idOf},
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
-	}}
-	if cfg.drift != nil {
-		c.decoding.Whole = json.JoinOptions(decode.KnownMembers, roomForHorses)
 	}
-	c.Horses = &HorsesService{c.backend}
-	c.Races = &RacesService{c.backend}
-	c.Tournaments = &TournamentsService{c.backend}
-	c.Missions = &MissionsService{c.backend}
-	return c, nil
+	if cfg.drift != nil {
+		b.decoding.Whole = json.JoinOptions(decode.KnownMembers, roomForHorses)
+	}
+	return &Client{Horses: &HorsesService{b}, Races: &RacesService{b}, Tournaments: &TournamentsService{b}, Missions: &MissionsService{b}, backend: b}, nil
 }
 
 // headers returns a function that sets the headers of a request. It keeps the key in its closure,
@@ -201,22 +194,6 @@ func headers(apiKey, userAgent string) func(http.Header) {
 		values := []string{apiKey, userAgent, "application/json", "application/json"}
 		h["X-Api-Key"], h["User-Agent"], h["Content-Type"], h["Accept"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
 	}
-}
-
-// callSettings returns what the options say about calls.
-func callSettings(cfg config, header func(http.Header)) call.Config {
-	var users http.Client
-	if cfg.httpClient != nil {
-		users = *cfg.httpClient
-	}
-	settings := call.Config{
-		Transport: users.Transport, Jar: users.Jar, Wrappers: cfg.wrappers, Header: header, Timeout: cfg.timeout, SetBy: "WithAttemptTimeout",
-		MaxBytes: cfg.maxBytes, Limiter: cfg.limiter, Logger: cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-	}
-	if users.Timeout > 0 && users.Timeout < cfg.timeout {
-		settings.Timeout, settings.SetBy = users.Timeout, "http.Client.Timeout"
-	}
-	return settings
 }
 
 // NewClientFromEnv calls [NewClient] with the base URL and the API key from the

@@ -48,7 +48,7 @@ type Follower[T any] struct {
 	last    json.RawMessage // what was yielded last, as received
 }
 
-func newFollower[T any](b *backend, l paged[T], q FollowQuery) *Follower[T] {
+func newFollower[T any, S ~struct{ *backend }](s *S, l paged[T], q FollowQuery) *Follower[T] {
 	mark := follow.Watermark{Seen: map[string]int64{}}
 	tier, problem := q.Resume.open(l.followCursors, q.Tier, &mark)
 	if mark.Seen == nil {
@@ -57,7 +57,7 @@ func newFollower[T any](b *backend, l paged[T], q FollowQuery) *Follower[T] {
 	if q.Resume.IsZero() && !q.Since.IsZero() {
 		mark.Settled = max(1, ceilMilli(q.Since))
 	}
-	f := &Follower[T]{source: source[T]{paged: l, backend: b, tier: tier, priority: pace.Poll}, resume: q.Resume}
+	f := &Follower[T]{source: source[T]{paged: l, backend: backendOf(s), tier: tier, priority: pace.Poll}, resume: q.Resume}
 	lookback := int64((cmp.Or(q.Lookback, l.lookback)-1)/time.Millisecond) + 1
 	f.poller = listing.Poller[T]{
 		Listing: f.source.listing(), Progress: follow.New(mark, lookback, l.isPending), Lookback: lookback,

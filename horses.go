@@ -114,7 +114,7 @@ type HorseMission struct {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
 func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...CallOption) (*Horse, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/{horse_number}", id: number}
-	return getEntry[Horse](ctx, backendOf(s), op, opts)
+	return getEntry[Horse](ctx, s, op, opts)
 }
 
 // Owned returns the horses of the user with the given key. A user may have no horses.
@@ -126,7 +126,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	op.body = struct {
 		UserKey UserKey `json:"user_key"`
 	}{key}
-	return getList[Horse](ctx, backendOf(s), op, opts)
+	return getList[Horse](ctx, s, op, opts)
 }
 
 // Missions returns the missions of the horse with the given number. If there is no such
@@ -136,7 +136,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse
 func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts ...CallOption) (*HorseMissions, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/missions/{horse_number}", id: number}
-	return getEntry[HorseMissions](ctx, backendOf(s), op, opts)
+	return getEntry[HorseMissions](ctx, s, op, opts)
 }
 
 // OpenForBreeding returns all horses that are offered for breeding.
@@ -145,5 +145,5 @@ func (s *HorsesService) Missions(ctx context.Context, number HorseNumber, opts .
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#44-horses-offered-for-breeding
 func (s *HorsesService) OpenForBreeding(ctx context.Context, opts ...CallOption) ([]BreedingListing, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/horses/breeding/open"}
-	return getList[BreedingListing](ctx, backendOf(s), op, opts)
+	return getList[BreedingListing](ctx, s, op, opts)
 }

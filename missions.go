@@ -64,5 +64,5 @@ func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 func (s *MissionsService) Catalogue(ctx context.Context, opts ...CallOption) (*MissionCatalogue, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/missions", objectOrArray: true}
-	return getEntry[MissionCatalogue](ctx, backendOf(s), op, opts)
+	return getEntry[MissionCatalogue](ctx, s, op, opts)
 }

@@ -2,6 +2,7 @@ package horseracing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,84 @@ func (op *operation) problem(ctx context.Context, config *callConfig) error {
 	return config.problem
 }
 
+// backendOf returns the backend of a service, or nil if NewClient did not make the service.
+func backendOf[S ~struct{ *backend }](service *S) *backend {
+	if service == nil {
+		return nil
+	}
+	return struct{ *backend }(*service).backend
+}
+
+// getEntries calls an operation whose response is an array, and returns its entries,
+// each with its value or its error.
+func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
+	l := new(list[T])
+	if err := b.do(ctx, op, l, opts); err != nil {
+		return nil, err
+	}
+	if len(l.drift) > 0 {
+		b.drifts.report(ctx, l.request, l.drift)
+	}
+	return l, nil
+}
+
+// getList calls an operation whose response is an array. The error of an entry goes to the
+// skip handler, or without one ends the call.
+func getList[T any, S ~struct{ *backend }](ctx context.Context, s *S, op operation, opts []CallOption) ([]T, error) {
+	b := backendOf(s)
+	l, err := getEntries[T](ctx, b, op, opts)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]T, 0, len(l.entries))
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Err == nil {
+			values = append(values, *e.Value)
+		} else if !b.skip(ctx, e.Err) {
+			return nil, e.Err
+		}
+	}
+	return values, nil
+}
+
+// skip passes an error to the skip handler, and reports whether there is one.
+func (b *backend) skip(ctx context.Context, err error) bool {
+	if b.onSkip == nil {
+		return false
+	}
+	b.onSkip(ctx, err)
+	return true
+}
+
+// getEntry calls an operation whose response is an entry or an array, and returns the entry
+// with the operation's id. A single entry without an id is accepted. Of several with the id it
+// returns the one with the highest fee, because any of them may be charged.
+func getEntry[T any, S ~struct{ *backend }](ctx context.Context, s *S, op operation, opts []CallOption) (*T, error) {
+	l, err := getEntries[T](ctx, backendOf(s), op, opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.entries) == 0 {
+		return nil, l.notFound(l.Attempt)
+	}
+	var found *T
+	id, other := op.idText(), "entries without an id"
+	for i := range l.entries {
+		switch e := &l.entries[i]; {
+		case e.Err != nil && (e.ID == id || e.ID == ""): // it may be the one
+			return nil, ofResponse(e.Err, l.ID)
+		case e.ID != id && (e.ID != "" || len(l.entries) > 1):
+			other = cmp.Or(e.ID, other)
+		case found == nil || feeOf(e.Value).Cmp(feeOf(found)) > 0:
+			found = e.Value
+		}
+	}
+	if found == nil {
+		return nil, l.notRequested(other)
+	}
+	return found, nil
+}
+
 // request is what a call sends, and what its response is read and its errors are made with.
 type request struct {
 	call.Request
@@ -103,17 +182,8 @@ func (b *backend) do(ctx context.Context, op operation, into decoder, opts []Cal
 	if b == nil {
 		return errNotMade
 	}
-	r := &request{op: op, config: callConfig{retry: b.retry}, decoding: b.decoding}
-	if op.isPage {
-		r.config.retry.Max = b.pageRetries
-	}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&r.config)
-		}
-	}
 	var outcome call.Outcome
-	err := b.prepare(ctx, r)
+	r, err := b.newRequest(ctx, op, opts)
 	if err == nil {
 		outcome = b.calls.Do(ctx, &r.Request, func(a *call.Attempt) error { return r.accept(a, into) })
 		err = r.failure(&outcome)
@@ -124,11 +194,19 @@ func (b *backend) do(ctx context.Context, op operation, into decoder, opts []Cal
 	return err
 }
 
-// prepare checks the operation of a call and its options, and determines what the call sends.
-func (b *backend) prepare(ctx context.Context, r *request) error {
-	op := &r.op
+// newRequest returns the request of an operation, or why the call cannot be made with these options.
+func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOption) (*request, error) {
+	r := &request{op: op, config: callConfig{retry: b.retry}, decoding: b.decoding}
+	if op.isPage {
+		r.config.retry.Max = b.pageRetries
+	}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&r.config)
+		}
+	}
 	if problem := op.problem(ctx, &r.config); problem != nil {
-		return b.secrets.Error(op.invalid(problem))
+		return r, b.secrets.Error(op.invalid(problem))
 	}
 	r.Keys = b.secrets
 	var unencodable error
@@ -148,7 +226,7 @@ func (b *backend) prepare(ctx context.Context, r *request) error {
 		r.ID, path = r.Keys.Text(op.idText()), route.Fill(path, url.PathEscape(op.idText()))
 	}
 	if unencodable != nil {
-		return operation{method: r.Method, route: r.Route}.invalid(errors.New("the body cannot be encoded: " + redact.Clip(r.Keys.Visible(unencodable.Error()), maxErrorMessage)))
+		return r, operation{method: r.Method, route: r.Route}.invalid(errors.New("the body cannot be encoded: " + redact.Clip(r.Keys.Visible(unencodable.Error()), maxErrorMessage)))
 	}
 	r.URL = *b.base
 	r.URL.RawPath = r.URL.EscapedPath() + path
@@ -163,7 +241,7 @@ func (b *backend) prepare(ctx context.Context, r *request) error {
 		r.Priority = max(pace.Read, op.priority)
 	}
 	r.IsPage, r.NoCache, r.Retry, r.OnSend = op.isPage, op.noCache || r.hasReadBody() || registration.IsUncached(ctx), call.Retry(r.config.retry), r.config.onSend
-	return nil
+	return r, nil
 }
 
 // hasReadBody reports whether a request is a read with a body, which some proxies drop or refuse.

@@ -27,19 +27,15 @@ type Limiter interface {
 type Option func(*config)
 
 type config struct {
-	httpClient *http.Client
-	retry      Retry
-	timeout    time.Duration
-	limiter    Limiter
-	logger     *slog.Logger
-	userAgent  string
-	userKeys   []string
-	maxBytes   int64
-	plainHTTP  bool
-	drift      func(context.Context, Drift)
-	onSkip     func(context.Context, error)
-	wrappers   []func(http.RoundTripper) http.RoundTripper
-	problem    error // the first thing wrong with an option
+	calls         call.Config
+	clientTimeout time.Duration // of WithHTTPClient
+	retry         Retry
+	userAgent     string
+	userKeys      []string
+	plainHTTP     bool
+	drift         func(context.Context, Drift)
+	onSkip        func(context.Context, error)
+	problem       error // the first thing wrong with an option
 }
 
 // check notes what is wrong with an option unless ok.
@@ -75,7 +71,11 @@ func (c *config) check(ok bool, problem string, args ...any) {
 // whether a failed connection sent anything. A registration that fails to connect is then not
 // retried, and its error matches ErrOutcomeUnknown.
 func WithHTTPClient(client *http.Client) Option {
-	return func(c *config) { c.httpClient = client }
+	return func(c *config) {
+		if client != nil {
+			c.calls.Transport, c.calls.Jar, c.clientTimeout = client.Transport, client.Jar, client.Timeout
+		}
+	}
 }
 
 // WithTransportWrapper wraps the transport, for tracing, metrics or recording;
@@ -96,7 +96,7 @@ func WithHTTPClient(client *http.Client) Option {
 func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) {
 		c.check(wrap != nil, "WithTransportWrapper: the wrapper is nil")
-		c.wrappers = append(c.wrappers, wrap)
+		c.calls.Wrappers = append(c.calls.Wrappers, wrap)
 	}
 }
 
@@ -119,7 +119,7 @@ const defaultAttemptTimeout = 30 * time.Second
 func WithAttemptTimeout(d time.Duration) Option {
 	return func(c *config) {
 		c.check(d > 0, "WithAttemptTimeout: %v is not positive", d)
-		c.timeout = d
+		c.calls.Timeout = d
 	}
 }
 
@@ -135,7 +135,7 @@ func WithRateLimit(perSecond float64, burst int) Option {
 	return func(c *config) {
 		c.check(perSecond > 0, "WithRateLimit: %v per second is not positive", perSecond)
 		c.check(burst > 0, "WithRateLimit: a burst of %d is not positive", burst)
-		c.limiter = tokenBucket{rate.NewLimiter(rate.Limit(perSecond), burst)}
+		c.calls.Limiter = tokenBucket{rate.NewLimiter(rate.Limit(perSecond), burst)}
 	}
 }
 
@@ -144,7 +144,7 @@ func WithRateLimit(perSecond float64, burst int) Option {
 // several attempts wait, the one with the highest priority is sent; see [WithRateLimit]. One
 // call to Wait is in progress at a time.
 func WithLimiter(l Limiter) Option {
-	return func(c *config) { c.limiter = l }
+	return func(c *config) { c.calls.Limiter = l }
 }
 
 // WithLogger logs every attempt at level Debug, and a retry at level Warn when it is sent,
@@ -155,7 +155,7 @@ func WithLimiter(l Limiter) Option {
 // level Debug, because a walk at the service's limit is refused again and again. The default
 // is to log nothing.
 func WithLogger(l *slog.Logger) Option {
-	return func(c *config) { c.logger = l }
+	return func(c *config) { c.calls.Logger = cmp.Or(l, slog.New(slog.DiscardHandler)) }
 }
 
 // WithUserAgent sets the User-Agent header. The default is "horseracing-go/"
@@ -183,7 +183,7 @@ func WithUserKeys(keys ...UserKey) Option {
 func WithMaxResponseBytes(n int64) Option {
 	return func(c *config) {
 		c.check(n > 0, "WithMaxResponseBytes: %d is not positive", n)
-		c.maxBytes = min(n, math.MaxInt64-1) // room for the one byte more that is read to notice
+		c.calls.MaxBytes = min(n, math.MaxInt64-1) // room for the one byte more that is read to notice
 	}
 }
 

@@ -151,12 +151,12 @@ func (p *Pager[T]) Cursor() Cursor {
 }
 
 // newPager returns a pager of a listing by start time.
-func newPager[T any](b *backend, l paged[T], q ResultsQuery) *Pager[T] {
+func newPager[T any, S ~struct{ *backend }](s *S, l paged[T], q ResultsQuery) *Pager[T] {
 	before := int64(walk.Latest)
 	if !q.Before.IsZero() {
 		before = ceilMilli(q.Before) - 1
 	}
-	p := resumePager(b, l, q.Tier, q.Resume, before)
+	p := resumePager(backendOf(s), l, q.Tier, q.Resume, before)
 	p.reader.Concurrency = max(1, q.Concurrency)
 	if !q.Since.IsZero() {
 		p.reader.Since = ceilMilli(q.Since)
@@ -176,8 +176,8 @@ func newPager[T any](b *backend, l paged[T], q ResultsQuery) *Pager[T] {
 }
 
 // newOffsetPager returns a pager of a listing by offset.
-func newOffsetPager[T any](b *backend, l paged[T], q OffsetQuery) *Pager[T] {
-	p := resumePager(b, l, q.Tier, q.Resume, int64(q.Offset))
+func newOffsetPager[T any, S ~struct{ *backend }](s *S, l paged[T], q OffsetQuery) *Pager[T] {
+	p := resumePager(backendOf(s), l, q.Tier, q.Resume, int64(q.Offset))
 	if q.Offset < 0 {
 		p.fail(fmt.Errorf("an Offset of %d is negative", q.Offset))
 	}

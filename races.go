@@ -189,7 +189,7 @@ type RaceParticipant struct {
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
 func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, error) {
-	return getList[Race](ctx, backendOf(s), openRaces, opts)
+	return getList[Race](ctx, s, openRaces, opts)
 }
 
 var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", problemOf: noRaceID}
@@ -213,7 +213,7 @@ func noRaceID(_ any, id string) *decode.Error {
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
 func (s *RacesService) Get(ctx context.Context, id RaceID, opts ...CallOption) (*Race, error) {
-	return getEntry[Race](ctx, backendOf(s), raceOperation(id), opts)
+	return getEntry[Race](ctx, s, raceOperation(id), opts)
 }
 
 func raceOperation(id RaceID) operation {
@@ -401,7 +401,7 @@ func startAndTierOfRace(r *Race) (start Timestamp, tier TierID) {
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
 func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
-	return newPager(backendOf(s), finishedRaces, q)
+	return newPager(s, finishedRaces, q)
 }
 
 // ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
@@ -414,7 +414,7 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
 func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
-	return newOffsetPager(backendOf(s), finishedRacesV1, q)
+	return newOffsetPager(s, finishedRacesV1, q)
 }
 
 // Follow returns a Follower of the finished races.
@@ -426,5 +426,5 @@ func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
 func (s *RacesService) Follow(q FollowQuery) *Follower[Race] {
-	return newFollower(backendOf(s), finishedRaces, q)
+	return newFollower(s, finishedRaces, q)
 }

@@ -2,7 +2,6 @@ package horseracing
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,73 +137,6 @@ func (l *list[T]) problemOfObject(problem *decode.Error) *decode.Error {
 		return nil
 	}
 	return problem
-}
-
-// getEntries calls an operation whose response is an array, and returns its entries,
-// each with its value or its error.
-func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
-	l := new(list[T])
-	if err := b.do(ctx, op, l, opts); err != nil {
-		return nil, err
-	}
-	b.drifts.report(ctx, l.request, l.drift)
-	return l, nil
-}
-
-// getList calls an operation whose response is an array. The error of an entry goes to the
-// skip handler, or without one ends the call.
-func getList[T any](ctx context.Context, b *backend, op operation, opts []CallOption) ([]T, error) {
-	l, err := getEntries[T](ctx, b, op, opts)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]T, 0, len(l.entries))
-	for i := range l.entries {
-		if e := &l.entries[i]; e.Err == nil {
-			values = append(values, *e.Value)
-		} else if !b.skip(ctx, e.Err) {
-			return nil, e.Err
-		}
-	}
-	return values, nil
-}
-
-// skip passes an error to the skip handler, and reports whether there is one.
-func (b *backend) skip(ctx context.Context, err error) bool {
-	if b.onSkip == nil {
-		return false
-	}
-	b.onSkip(ctx, err)
-	return true
-}
-
-// getEntry calls an operation whose response is an entry or an array, and returns the entry
-// with the operation's id. A single entry without an id is accepted. Of several with the id it
-// returns the one with the highest fee, because any of them may be charged.
-func getEntry[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*T, error) {
-	l, err := getEntries[T](ctx, b, op, opts)
-	if err != nil {
-		return nil, err
-	}
-	if len(l.entries) == 0 {
-		return nil, l.notFound(l.Attempt)
-	}
-	var found *T
-	id, other := op.idText(), "entries without an id"
-	for i := range l.entries {
-		switch e := &l.entries[i]; {
-		case e.Err != nil && (e.ID == id || e.ID == ""): // it may be the one
-			return nil, ofResponse(e.Err, l.ID)
-		case e.ID != id && (e.ID != "" || len(l.entries) > 1):
-			other = cmp.Or(e.ID, other)
-		case found == nil || feeOf(e.Value).Cmp(feeOf(found)) > 0:
-			found = e.Value
-		}
-	}
-	if found == nil {
-		return nil, l.notRequested(other)
-	}
-	return found, nil
 }
 
 // responseTime returns when the service made a response: Date minus Age. Without a

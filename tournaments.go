@@ -167,7 +167,7 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
 func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/open", objectOrArray: true}
-	return getList[Tournament](ctx, backendOf(s), op, opts)
+	return getList[Tournament](ctx, s, op, opts)
 }
 
 // Get returns the tournament with the given id. If there is none, the error matches
@@ -180,7 +180,7 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
 func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...CallOption) (*Tournament, error) {
 	op := operation{method: http.MethodGet, route: "/api/v1/tournaments/{tournamentId}", id: id}
-	return getEntry[Tournament](ctx, backendOf(s), op, opts)
+	return getEntry[Tournament](ctx, s, op, opts)
 }
 
 // finishedTournaments is the listing of Results and Follow.
@@ -195,7 +195,7 @@ var finishedTournaments = paged[Tournament]{
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
 func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
-	return newPager(backendOf(s), finishedTournaments, q)
+	return newPager(s, finishedTournaments, q)
 }
 
 // Follow returns a Follower of the finished tournaments, as [RacesService.Follow] does of
@@ -204,5 +204,5 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
 func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
-	return newFollower(backendOf(s), finishedTournaments, q)
+	return newFollower(s, finishedTournaments, q)
 }

@@ -100,7 +100,11 @@ func (p *Poll[T]) Next(ctx context.Context) error {
 		if w.reached == w.low {
 			return p.pass(w)
 		}
+		isFirst := p.length == noEnd
 		p.length, p.limit = max(1, (w.reached-w.low)/4), firstLimit
+		if err == nil && isFirst {
+			err = p.skipGap(ctx, w.low, w.reached)
+		}
 		if err != nil {
 			return err
 		}
@@ -161,6 +165,27 @@ func (p *Poll[T]) pass(w *window[T]) error {
 	}
 	slices.Reverse(w.fresh)
 	f.Progress.Add(w.fresh, min(p.newest, p.began))
+	return nil
+}
+
+// skipGap lengthens the next window if no entry starts in the older half of a range, as before the
+// beginning of a listing: it ends at the first entry, which is found by halving. The empty windows
+// that this saves would each cost a pause and the checks of an empty page. A wrong page at most costs
+// requests, because it only determines a length.
+func (p *Poll[T]) skipGap(ctx context.Context, from, high int64) error {
+	for low, n := from, 0; high-low > 1 && (n == 0 || n >= PageSize); {
+		middle := low + (high-low)/2
+		page, err := p.poller.fetch(ctx, walk.Request{From: middle})
+		if n = len(page); err != nil || n > 0 && low == from {
+			return err
+		} else if n == 0 {
+			low = middle
+		}
+		for _, e := range page {
+			high = min(high, e.Start)
+		}
+	}
+	p.length = max(p.length, high-from)
 	return nil
 }
 
