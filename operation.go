@@ -38,14 +38,14 @@ type operation struct {
 	route         string // the path, with a {placeholder} for the id
 	id            pathID // for the placeholder, or nil if there is none
 	body          any
-	raw           *url.URL                                 // the path and query of a call by Do, of which nothing is documented
-	objectOrArray bool                                     // an object is accepted as an array of one, as it is for every id
-	problemOf     func(entry any, id string) *decode.Error // why an entry of a list cannot be used; may be nil
-	noCache       bool                                     // a cached response must not be used, as for each read with a body, which caches do not compare
-	priority      pace.Priority                            // of a poll or a page; other reads have pace.Read
-	isPage        bool                                     // a request of a Pager or Follower: while it is refused it waits, until nothing was accepted for an hour
-	hint          string                                   // what to do if the outcome of a write is unknown
-	misuse        error                                    // what is wrong with an argument other than the id
+	raw           *url.URL      // the path and query of a call by Do, of which nothing is documented
+	objectOrArray bool          // an object is accepted as an array of one, as it is for every id
+	withoutID     *decode.Error // the error of an entry of a list without an id, or nil if it can be used
+	noCache       bool          // a cached response must not be used, as for each read with a body, which caches do not compare
+	priority      pace.Priority // of a poll or a page; other reads have pace.Read
+	isPage        bool          // a request of a Pager or Follower: while it is refused it waits, until nothing was accepted for an hour
+	hint          string        // what to do if the outcome of a write is unknown
+	misuse        error         // what is wrong with an argument other than the id
 }
 
 // defaultPageRetries is how often a page is retried: for about half a minute. A walk of hours is not to
@@ -212,8 +212,9 @@ func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOptio
 	var unencodable error
 	if op.body != nil {
 		var keys []string
-		r.Payload, keys, unencodable = encodeBody(op.body)
-		r.Keys = r.Keys.And(keys...)
+		if r.Payload, keys, unencodable = encodeBody(op.body); len(keys) > 0 {
+			r.Keys = r.Keys.And(keys...)
+		}
 	} else if op.method != http.MethodGet {
 		r.Payload = []byte("{}") // net/http repeats requests without a body
 	}

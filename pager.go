@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -260,15 +261,7 @@ func (s *source[T]) listing() *listing.Listing[T] {
 }
 
 func (s *source[T]) op() operation {
-	return operation{method: http.MethodGet, route: s.route, priority: s.priority, isPage: true, problemOf: s.problemOf}
-}
-
-// problemOf returns an error for an entry that has no position in the listing.
-func (s *source[T]) problemOf(value any, id string) *decode.Error {
-	if start, _ := s.startAndTier(value.(*T)); id != "" && start.UnixMilli() > 0 {
-		return nil
-	}
-	return &decode.Error{Err: errors.New("an entry without an id or a start time has no position in the listing")}
+	return operation{method: http.MethodGet, route: s.route, priority: s.priority, isPage: true}
 }
 
 // page requests a page.
@@ -287,7 +280,11 @@ func (s *source[T]) page(ctx context.Context, r walk.Request) ([]entry.Entry[*T]
 		if how := s.mismatch(r, e.Start, tier); how != "" {
 			return nil, listingError(op, &walk.Problem{How: how, IsIgnored: true})
 		}
-		if hasStart, hasPosition = hasStart || !e.NoStart, hasPosition || !e.NoStart && e.ID != ""; e.Err != nil {
+		isPlaced := e.ID != "" && !e.NoStart
+		if e.Err == nil && !isPlaced {
+			e.Err = l.entryError(i, e.ID, e.JSON, &decode.Error{Err: errors.New("an entry without an id or a start time has no position in the listing")})
+		}
+		if hasStart, hasPosition = hasStart || !e.NoStart, hasPosition || isPlaced; e.Err != nil {
 			e.Value = nil
 		}
 	}
@@ -316,7 +313,7 @@ func (s *source[T]) body(r walk.Request) any {
 // mismatch returns how an entry shows that the body of the request was ignored, or the empty string. A
 // request that names no tier is for the default one, which the service perhaps does not have.
 func (s *source[T]) mismatch(r walk.Request, start int64, tier TierID) string {
-	requested := s.tier.orDefault()
+	requested := cmp.Or(s.tier, TierOmega)
 	switch {
 	case !s.byOffset && start > r.From:
 		return "an entry starts after start_time_from"

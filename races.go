@@ -192,14 +192,9 @@ func (s *RacesService) Open(ctx context.Context, opts ...CallOption) ([]Race, er
 	return getList[Race](ctx, s, openRaces, opts)
 }
 
-var openRaces = operation{method: http.MethodGet, route: "/api/v1/races/open", problemOf: noRaceID}
-
-// noRaceID returns an error for an open race without an id, since nothing distinguishes it from others.
-func noRaceID(_ any, id string) *decode.Error {
-	if id != "" {
-		return nil
-	}
-	return &decode.Error{Field: "/main_race_id", Err: errors.New("a race without an id cannot be distinguished from others")}
+var openRaces = operation{
+	method: http.MethodGet, route: "/api/v1/races/open",
+	withoutID: &decode.Error{Field: "/main_race_id", Err: errors.New("a race without an id cannot be distinguished from others")},
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none, the

@@ -102,22 +102,24 @@ type list[T any] struct {
 // decode reads the list entry by entry.
 func (l *list[T]) decode(r *response) error {
 	*l = list[T]{response: r}
-	how := r.decoding
-	how.Problem = r.op.problemOf
 	var problem *decode.Error
 	switch isObject := jsontext.Value(r.Body).Kind() == jsontext.KindBeginObject; {
 	case r.Status == http.StatusNoContent || decode.IsNothing(r.Body):
 	case isObject && (r.op.objectOrArray || r.op.id != nil):
-		l.entries, l.drift, problem = decode.Object[T](r.Body, how)
+		l.entries, l.drift, problem = decode.Object[T](r.Body, r.decoding)
 		problem = l.problemOfObject(problem)
 	default:
-		l.entries, l.drift, problem = decode.List[T](r.Body, how)
+		l.entries, l.drift, problem = decode.List[T](r.Body, r.decoding)
 	}
 	if problem != nil {
 		return problem
 	}
 	for i := range l.entries {
-		if e := &l.entries[i]; e.Err != nil {
+		e := &l.entries[i]
+		if e.Err == nil && e.ID == "" && r.op.withoutID != nil {
+			e.Err = r.op.withoutID
+		}
+		if e.Err != nil {
 			e.Err = r.entryError(i, e.ID, e.JSON, e.Err)
 		}
 	}

@@ -64,8 +64,12 @@ func (id TournamentID) problem() error {
 
 // idOf returns the id of an entry as text, or empty if it has none.
 func idOf(entry any) string {
-	if e, ok := entry.(interface{ id() pathID }); ok && e.id().text() != "0" {
-		return e.id().text()
+	e, ok := entry.(interface{ id() pathID })
+	if !ok {
+		return ""
+	}
+	if id := e.id().text(); id != "0" {
+		return id
 	}
 	return ""
 }

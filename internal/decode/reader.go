@@ -19,11 +19,10 @@ import (
 
 // Options say how the entries of a response are read.
 type Options struct {
-	Whole   json.Options                      // of an entry as a whole, as most can be read: if drift is wanted, an unknown member does not fit
-	Member  json.Options                      // of a member, after the whole did not fit: values with one obvious meaning are accepted
-	ID      func(entry any) string            // how an entry names itself; empty if it has no id
-	Obvious json.Options                      // of a member that does not fit with Member either; if it fits then, that is drift
-	Problem func(entry any, id string) *Error // why an entry that could be read cannot be used; may be nil
+	Whole   json.Options           // of an entry as a whole, as most can be read: if drift is wanted, an unknown member does not fit
+	Member  json.Options           // of a member, after the whole did not fit: values with one obvious meaning are accepted
+	ID      func(entry any) string // how an entry names itself; empty if it has no id
+	Obvious json.Options           // of a member that does not fit with Member either; if it fits then, that is drift
 }
 
 // Drift is a member that a type lacks, or that has another type.
@@ -115,8 +114,6 @@ func (r *reader) read(object []byte, out any) (id string, err *Error) {
 		return id, r.err
 	case value.IsZero():
 		return id, &Error{Err: ErrNoMember}
-	case r.Problem != nil:
-		return id, r.Problem(out, id)
 	}
 	return id, nil
 }
