@@ -117,9 +117,9 @@ func New(config Config) (*Caller, error) {
 	c.loop = retryablehttp.Client{
 		HTTPClient:   &http.Client{Transport: roundTripper(c.attempt), Jar: config.Jar, CheckRedirect: refuseRedirect},
 		RetryMax:     math.MaxInt, // decide counts them
-		CheckRetry:   c.check,
-		Backoff:      backoff,
-		PrepareRetry: prepare,
+		CheckRetry:   c.checkRetry,
+		Backoff:      retryWait,
+		PrepareRetry: prepareRetry,
 	}
 	return c, nil
 }
@@ -130,9 +130,9 @@ func (c *Caller) CloseIdleConnections() { c.wire.CloseIdleConnections() }
 // Pace returns what was learned about the service's rate limit.
 func (c *Caller) Pace() pace.State { return c.pace.State() }
 
-// progress is how far a call is. The context of each attempt has it, so that the hooks of
-// go-retryablehttp and the layers of the chain find it. One goroutine uses it.
-type progress struct {
+// flight is a call under way. The context of each attempt has it, so that the hooks of
+// go-retryablehttp find it. One goroutine uses it.
+type flight struct {
 	*Request
 	ctx      context.Context
 	began    time.Time
@@ -147,40 +147,40 @@ type progress struct {
 // Do makes a call. accept is given each response with a status 2xx. If it returns an error, the
 // response cannot be used. It is retried if it was damaged on its way.
 func (c *Caller) Do(ctx context.Context, r *Request, accept func(*Attempt) error) Outcome {
-	p := &progress{Request: r, ctx: ctx, began: time.Now(), accept: accept}
-	p.waiter.Kind = pace.Kind{Route: cmp.Or(r.PaceRoute, r.Route), Priority: r.Priority, Patient: r.IsPage, MaxWait: r.Retry.MaxWait}
+	f := &flight{Request: r, ctx: ctx, began: time.Now(), accept: accept}
+	f.waiter.Kind = pace.Kind{Route: cmp.Or(r.PaceRoute, r.Route), Priority: r.Priority, Patient: r.IsPage, MaxWait: r.Retry.MaxWait}
 	plain := http.Request{Method: r.Method, URL: &r.URL, Host: r.URL.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	first := retryablehttp.Request{Request: p.attemptOf(&plain)}
+	first := retryablehttp.Request{Request: f.attemptOf(&plain)}
 	if r.Payload != nil {
 		_ = first.SetBody(r.Payload) // fails only for other types
 	}
 	_, _ = c.loop.Do(&first) // all is noted
-	if p.next.again {        // the context ended during the backoff
-		p.next.stopped = ctx.Err()
+	if f.next.again {        // the context ended during the backoff
+		f.next.stopped = ctx.Err()
 	}
-	return Outcome{Attempt: p.last, Before: p.before, Stopped: p.next.stopped}
+	return Outcome{Attempt: f.last, Before: f.before, Stopped: f.next.stopped}
 }
 
 // attemptOf returns a request as that of the next attempt: with its number, and without the headers
 // that the attempt before had.
-func (p *progress) attemptOf(req *http.Request) *http.Request {
-	info := p.Info
-	info.Attempt = p.last.Number + 1
-	req = req.WithContext(context.WithValue(p.ctx, attemptKey{}, &attempting{p, info}))
+func (f *flight) attemptOf(req *http.Request) *http.Request {
+	info := f.Info
+	info.Attempt = f.last.Number + 1
+	req = req.WithContext(context.WithValue(f.ctx, attemptKey{}, &attempting{f, info}))
 	req.Header = http.Header{}
 	return req
 }
 
 // attempting is what the context of an attempt has for attemptKey.
 type attempting struct {
-	*progress
+	*flight
 	info Info
 }
 
 type attemptKey struct{}
 
-func progressOf(ctx context.Context) *progress {
-	return ctx.Value(attemptKey{}).(*attempting).progress
+func flightOf(ctx context.Context) *flight {
+	return ctx.Value(attemptKey{}).(*attempting).flight
 }
 
 // FromContext returns the attempt that a request belongs to, given the context of the request.
@@ -192,37 +192,37 @@ func FromContext(ctx context.Context) (Info, bool) {
 	return a.info, true
 }
 
-// check is the retryablehttp.CheckRetry: whether another attempt follows.
-func (c *Caller) check(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-	p := progressOf(ctx)
-	if p.next.stopped != nil {
+// checkRetry is the retryablehttp.CheckRetry: whether another attempt follows.
+func (c *Caller) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+	f := flightOf(ctx)
+	if f.next.stopped != nil {
 		return false, nil
 	}
-	if a := &p.last; a.Status/100 == 2 {
-		if a.Err = p.accept(a); a.Err != nil {
-			a.classify(p.Method)
+	if a := &f.last; a.Status/100 == 2 {
+		if a.Err = f.accept(a); a.Err != nil {
+			a.classify(f.Method)
 		}
 	}
-	p.last.refusedFor = min(p.waiter.RefusedFor, time.Since(p.began))
-	p.next = decide(p.Request, &p.last, p.failures, ctx.Err(), rand.Float64())
-	if !c.budget.Spend(p.next.cost) {
-		c.log(p, slog.LevelWarn, "no retry: the retry budget is spent")
-		p.next = decision{}
+	f.last.refusedFor = min(f.waiter.RefusedFor, time.Since(f.began))
+	f.next = decide(f.Request, &f.last, f.failures, ctx.Err(), rand.Float64())
+	if c.budget.Refund(f.next.refund); !c.budget.Spend(f.next.cost) {
+		c.log(f, slog.LevelWarn, "no retry: the retry budget is spent")
+		f.next = decision{}
 	}
-	if p.next.cost > 0 {
-		p.failures++
+	if f.next.cost > 0 {
+		f.failures++
 	}
-	return p.next.again, nil
+	return f.next.again, nil
 }
 
-// backoff is the retryablehttp.Backoff: how long to wait before the next attempt.
-func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
-	return progressOf(resp.Request.Context()).next.wait
+// retryWait is the retryablehttp.Backoff: how long to wait before the next attempt.
+func retryWait(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
+	return flightOf(resp.Request.Context()).next.wait
 }
 
-// prepare is the retryablehttp.PrepareRetry: it makes the request of the next attempt.
-func prepare(req *http.Request) error {
-	*req = *progressOf(req.Context()).attemptOf(req)
+// prepareRetry is the retryablehttp.PrepareRetry: it makes the request of the next attempt.
+func prepareRetry(req *http.Request) error {
+	*req = *flightOf(req.Context()).attemptOf(req)
 	return nil
 }
 
@@ -239,43 +239,43 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // the first one, sets the headers, sends, notes what it found, and tells the pace how it went. The loop
 // gets a response in any case, since its Backoff finds the call by that alone.
 func (c *Caller) attempt(req *http.Request) (resp *http.Response, _ error) {
-	p := progressOf(req.Context())
+	f := flightOf(req.Context())
 	none := &http.Response{Body: http.NoBody, Request: req}
-	if err := c.pace.Enter(p.ctx, &p.waiter, func() { c.logLongWait(p) }); err != nil {
-		p.next = decision{stopped: err}
+	if err := c.pace.Enter(f.ctx, &f.waiter, func() { c.logLongWait(f) }); err != nil {
+		f.next = decision{stopped: err}
 		return none, nil
 	}
 	outcome, hold := pace.Unclear, pace.Hold{}
 	defer func() { // also if the user's code ends the goroutine
-		c.pace.Report(&p.waiter, outcome, hold)
+		c.pace.Report(&f.waiter, outcome, hold)
 		if outcome == pace.Accepted && c.longWaitLogged.Swap(0) != 0 {
-			c.log(p, slog.LevelInfo, "the service accepts requests again")
+			c.log(f, slog.LevelInfo, "the service accepts requests again")
 		}
 	}()
-	if p.last.Number == 0 && len(p.OnSend) > 0 {
-		for _, onSend := range append(p.OnSend, p.ctx.Err) { // the context may end while they run
+	if f.last.Number == 0 && len(f.OnSend) > 0 {
+		for _, onSend := range append(f.OnSend, f.ctx.Err) { // the context may end while they run
 			if err := onSend(); err != nil {
-				p.next = decision{stopped: err}
+				f.next = decision{stopped: err}
 				return none, nil
 			}
 		}
 	}
-	if p.last.Number > 0 && !(p.IsPage && p.last.meaning == transport.Refused) {
-		c.log(p, slog.LevelWarn, "retry", slog.Duration("wait", time.Since(p.last.Ended)))
+	if f.last.Number > 0 && !(f.IsPage && f.last.meaning == transport.Refused) {
+		c.log(f, slog.LevelWarn, "retry", slog.Duration("wait", time.Since(f.last.Ended)))
 	}
-	if c.header(req.Header); p.NoCache { // beside the cookies that the http.Client has added
+	if c.header(req.Header); f.NoCache { // beside the cookies that the http.Client has added
 		req.Header.Set("Cache-Control", "no-cache")
 	}
 	began := time.Now()
 	resp, err := c.send.RoundTrip(req)
-	a := Attempt{Number: p.last.Number + 1, Err: err, IsInterrupted: err != nil && p.ctx.Err() != nil, Ended: time.Now()}
+	a := Attempt{Number: f.last.Number + 1, Err: err, IsInterrupted: err != nil && f.ctx.Err() != nil, Ended: time.Now()}
 	if err == nil {
 		body := resp.Body.(*transport.Body)
 		a.Status, a.Header, a.Body, a.IsCut, a.Err = resp.StatusCode, resp.Header, body.Bytes, body.Cut, body.Err
 	}
-	a.classify(p.Method)
-	p.before, p.last = p.last, a
-	c.log(p, slog.LevelDebug, "attempt", slog.Duration("duration", a.Ended.Sub(began)))
+	a.classify(f.Method)
+	f.before, f.last = f.last, a
+	c.log(f, slog.LevelDebug, "attempt", slog.Duration("duration", a.Ended.Sub(began)))
 	if err != nil {
 		return none, nil
 	}
@@ -290,10 +290,10 @@ func (a *Attempt) classify(method string) {
 }
 
 // logLongWait logs a long wait, at most once a minute for all requests that wait.
-func (c *Caller) logLongWait(p *progress) {
+func (c *Caller) logLongWait(f *flight) {
 	now, logged := time.Now().UnixNano(), c.longWaitLogged.Load()
 	if now-logged >= int64(time.Minute) && c.longWaitLogged.CompareAndSwap(logged, now) {
-		c.log(p, slog.LevelWarn, "waiting until the service accepts requests")
+		c.log(f, slog.LevelWarn, "waiting until the service accepts requests")
 	}
 }
 
@@ -301,17 +301,17 @@ func (c *Caller) logLongWait(p *progress) {
 const maxLogged = 1800
 
 // log logs what the last attempt found, without keys.
-func (c *Caller) log(p *progress, level slog.Level, message string, more ...slog.Attr) {
-	if !c.logger.Enabled(p.ctx, level) {
+func (c *Caller) log(f *flight, level slog.Level, message string, more ...slog.Attr) {
+	if !c.logger.Enabled(f.ctx, level) {
 		return
 	}
-	a := &p.last
-	attrs := []slog.Attr{slog.String("operation", p.Method+" "+p.Route), slog.String("id", p.ID), slog.Int("attempt", a.Number)}
+	a := &f.last
+	attrs := []slog.Attr{slog.String("operation", f.Method+" "+f.Route), slog.String("id", f.ID), slog.Int("attempt", a.Number)}
 	if a.Status != 0 {
 		attrs = append(attrs, slog.Int("status", a.Status))
 	}
 	if a.Err != nil {
-		attrs = append(attrs, slog.String("error", redact.Clip(p.Keys.Visible(a.Err.Error()), maxLogged)))
+		attrs = append(attrs, slog.String("error", redact.Clip(f.Keys.Visible(a.Err.Error()), maxLogged)))
 	}
-	c.logger.LogAttrs(p.ctx, level, "horseracing: "+message, append(attrs, more...)...)
+	c.logger.LogAttrs(f.ctx, level, "horseracing: "+message, append(attrs, more...)...)
 }

@@ -11,7 +11,8 @@ import (
 type decision struct {
 	again   bool          // another attempt follows
 	wait    time.Duration // before it; after that it waits for its turn
-	cost    int           // in tokens of the budget, which gains them if it is negative
+	cost    int           // tokens of the budget that it takes
+	refund  int           // tokens that the budget gets
 	stopped error         // why none follows although one should
 }
 
@@ -27,7 +28,7 @@ func decide(r *Request, a *Attempt, failures int, ended error, random float64) d
 	}
 	switch {
 	case a.meaning == transport.Conclusive: // the tokens of the retries are given back
-		return decision{cost: -max(1, failures*cost)}
+		return decision{refund: max(1, failures*cost)}
 	case !a.mayRepeat, ended != nil && errors.Is(a.Err, ended):
 		return decision{}
 	case ended != nil:

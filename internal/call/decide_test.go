@@ -45,12 +45,12 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		ended    error
 		want     decision
 	}{
-		"a success earns a token":           {"GET", 3, status(200), 0, nil, decision{cost: -1}},
-		"so does a refusal of the service":  {"POST", 3, status(409), 0, nil, decision{cost: -1}},
-		"a success gives back its retries":  {"GET", 3, nth(3, status(200)), 2, nil, decision{cost: -10}},
-		"and those of a page":               {"PAGE", 3, nth(3, status(200)), 2, nil, decision{cost: -2}},
-		"one after refusals earns a token":  {"GET", 3, nth(3, status(200)), 0, nil, decision{cost: -1}},
-		"JSON of another shape is final":    {"GET", 3, unusable(errors.New("an object does not fit")), 0, nil, decision{cost: -1}},
+		"a success earns a token":           {"GET", 3, status(200), 0, nil, decision{refund: 1}},
+		"so does a refusal of the service":  {"POST", 3, status(409), 0, nil, decision{refund: 1}},
+		"a success gives back its retries":  {"GET", 3, nth(3, status(200)), 2, nil, decision{refund: 10}},
+		"and those of a page":               {"PAGE", 3, nth(3, status(200)), 2, nil, decision{refund: 2}},
+		"one after refusals earns a token":  {"GET", 3, nth(3, status(200)), 0, nil, decision{refund: 1}},
+		"JSON of another shape is final":    {"GET", 3, unusable(errors.New("an object does not fit")), 0, nil, decision{refund: 1}},
 		"a failure":                         {"GET", 3, status(500), 0, nil, retry},
 		"a reset":                           {"GET", 3, failed(errReset), 0, nil, retry},
 		"a body that is cut":                {"GET", 3, unusable(cut), 0, nil, retry},
@@ -82,7 +82,7 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		"after a refusal":                   {"GET", 3, status(429), 0, ended, decision{stopped: ended}},
 		"after a reset":                     {"GET", 3, failed(errReset), 0, ended, decision{stopped: ended}},
 		"after the last retry":              {"GET", 3, nth(4, status(500)), 3, ended, decision{stopped: ended}},
-		"after a conclusive response":       {"GET", 3, status(404), 0, ended, decision{cost: -1}},
+		"after a conclusive response":       {"GET", 3, status(404), 0, ended, decision{refund: 1}},
 		"after a failure that is for good":  {"GET", 3, failed(transport.ErrTooLarge), 0, ended, decision{}},
 		"it ended the attempt":              {"GET", 3, failed(context.Canceled), 0, ended, decision{}},
 	} {

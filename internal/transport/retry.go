@@ -38,21 +38,20 @@ type Budget struct {
 
 const budgetSize = 500
 
-// Spend takes tokens, or adds some if their number is negative. It reports false, and takes none, if
-// fewer are left.
+// Spend takes tokens. It reports false, and takes none, if fewer are left.
 func (b *Budget) Spend(tokens int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if tokens > 0 && b.spent+tokens > budgetSize {
+	if b.spent+tokens > budgetSize {
 		return false
 	}
-	b.spent = max(0, b.spent+tokens)
+	b.spent += tokens
 	return true
 }
 
-// Left returns how many tokens are left.
-func (b *Budget) Left() int {
+// Refund gives tokens back.
+func (b *Budget) Refund(tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return budgetSize - b.spent
+	b.spent = max(0, b.spent-tokens)
 }

@@ -142,11 +142,17 @@ func TestBackoffStaysWithinItsBounds(t *testing.T) {
 func TestBudgetIsFullAtFirstAndNeverMoreThanThatNorLessThanNone(t *testing.T) {
 	var b Budget
 	for _, step := range []struct {
-		spend int
-		ok    bool
-		left  int
-	}{{0, true, 500}, {-1, true, 500}, {5, true, 495}, {1, true, 494}, {-5, true, 499}, {-5, true, 500}, {501, false, 500}, {499, true, 1}, {5, false, 1}, {1, true, 0}, {1, false, 0}, {0, true, 0}, {-2, true, 2}} {
+		refund, spend int
+		ok            bool
+		left          int
+	}{{0, 0, true, 500}, {1, 0, true, 500}, {0, 5, true, 495}, {0, 1, true, 494}, {5, 0, true, 499}, {5, 0, true, 500}, {0, 501, false, 500}, {0, 499, true, 1}, {0, 5, false, 1}, {0, 1, true, 0}, {0, 1, false, 0}, {0, 0, true, 0}, {2, 0, true, 2}} {
+		b.Refund(step.refund)
 		equal(t, fmt.Sprintf("%+v: ok", step), step.ok, b.Spend(step.spend))
-		equal(t, fmt.Sprintf("%+v: tokens", step), step.left, b.Left())
+		left := 0
+		for b.Spend(1) {
+			left++
+		}
+		b.Refund(left)
+		equal(t, fmt.Sprintf("%+v: tokens", step), step.left, left)
 	}
 }
