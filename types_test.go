@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -134,21 +135,32 @@ func noteFields(value reflect.Value, read map[string]bool) {
 // another. A member that may be missing or null is not written as zero.
 func TestFieldsAreTheMembersOfTheReference(t *testing.T) {
 	reference := string(double.Must(os.ReadFile("docs/service.md")))
-	for title, root := range map[string]any{
-		"2.1 Horse": horseracing.Horse{}, "2.2 Horse offered for breeding": horseracing.BreedingListing{}, "2.3 Missions of a horse": horseracing.HorseMissions{Missions: make([]horseracing.HorseMission, 1)},
-		"2.4 Race": horseracing.Race{}, "2.5 Tournament": horseracing.Tournament{}, "2.6 Mission template": horseracing.MissionTemplate{},
-	} {
+	types := map[string]reflect.Type{}
+	for _, op := range operations() {
+		eachStruct(reflect.TypeOf(op.As).Elem(), func(t reflect.Type) { types[t.Name()] = t })
+	}
+	undocumented := maps.Clone(types)
+	for _, found := range regexp.MustCompile("(?m)^### (2\\.\\d+ .*)\n\n`(\\w+)`").FindAllStringSubmatch(reference, -1) {
+		title, kind := found[1], types[found[2]]
+		if kind == nil {
+			t.Fatalf("section %s: no operation returns a %s", title, found[2])
+		}
+		eachStruct(kind, func(t reflect.Type) { delete(undocumented, t.Name()) })
+		root := reflect.New(kind).Elem()
+		if title == "2.3 Missions of a horse" { // whose table is that of a HorseMission
+			root.FieldByName("Missions").Set(reflect.ValueOf(make([]horseracing.HorseMission, 1)))
+		}
 		_, section, _ := strings.Cut(reference, "### "+title+"\n")
 		section, _, _ = strings.Cut(section, "\n##")
 		members := map[string]bool{}
-		double.EachMember(reflect.TypeOf(root), "", func(path string, field reflect.StructField) {
+		double.EachMember(kind, "", func(path string, field reflect.StructField) {
 			member := path[strings.LastIndex(path, ".")+1:]
 			members[member] = true
 			name, short := strings.ToLower(field.Name), strings.ReplaceAll(member, "_", "")
 			double.FailIf(t, !strings.HasSuffix(short, name) && !(short == "id" && strings.HasSuffix(name, short)), "the field %s is the member %s", field.Name, member)
 			double.FailIf(t, !strings.Contains(section, "`"+member+"`"), "section %s lacks %s", title, member)
 		})
-		zero := string(double.Must(json.Marshal(root)))
+		zero := string(double.Must(json.Marshal(root.Interface())))
 		for _, row := range regexp.MustCompile("(?m)^\\| (`.*)").FindAllStringSubmatch(section, -1) {
 			cells := strings.Split(row[1], " | ")
 			for _, member := range regexp.MustCompile("`(\\w+)`(\\??)").FindAllStringSubmatch(cells[0], -1) {
@@ -159,6 +171,24 @@ func TestFieldsAreTheMembersOfTheReference(t *testing.T) {
 				isNull := strings.Contains(zero, `"`+member[1]+`":null`)
 				double.FailIf(t, isNull && !strings.Contains(cells[1], "null"), "%s of section %s is written as null", member[1], title)
 			}
+		}
+	}
+	delete(undocumented, "MissionCatalogue") // which section 4.13 describes
+	double.Equal(t, "types without a section", map[string]reflect.Type{}, undocumented)
+}
+
+// eachStruct calls do with each struct with members in a type.
+func eachStruct(t reflect.Type, do func(reflect.Type)) {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for field := range t.Fields() {
+		if field.Tag.Get("json") != "" {
+			do(t)
+			eachStruct(field.Type, do)
 		}
 	}
 }
