@@ -211,6 +211,13 @@ func (n Number) FormatUnits(places int) string {
 	return d.formatUnits(places)
 }
 
+// Cmp compares two values, as [BigInt.Cmp] does: 5 and 5.0 are the same.
+func (n Number) Cmp(other Number) int {
+	a, _ := new(big.Rat).SetString(n.String()) // both were checked when they were read
+	b, _ := new(big.Rat).SetString(other.String())
+	return a.Cmp(b)
+}
+
 // Equal reports whether both have the same literal: 5 and 5.0 are not equal.
 func (n Number) Equal(other Number) bool { return n == other }
 

@@ -96,6 +96,17 @@ func TestFormatUnitsWritesAThousandPlacesAtMost(t *testing.T) {
 	double.Equal(t, "text", "0."+strings.Repeat("0", 999)+"1", horseracing.NewBigInt(1).FormatUnits(math.MaxInt))
 }
 
+func TestNumberCmpComparesValues(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{{"1.0", "1", 0}, {"1e2", "99.9", 1}, {"-1", "0", -1}, {"0.1", "0.10000000000000000001", -1}, {"12345678901234567890123", "12345678901234567890122", 1}} {
+		double.Equal(t, test.a+" and "+test.b, test.want, number(test.a).Cmp(number(test.b)))
+		double.Equal(t, test.b+" and "+test.a, -test.want, number(test.b).Cmp(number(test.a)))
+	}
+	double.Equal(t, "the zero value", 0, horseracing.Number{}.Cmp(number("0")))
+}
+
 // FuzzBigInt reads any bytes as a BigInt and as a Number: exactly the documented notations,
 // with their exact value, and nothing else.
 func FuzzBigInt(f *testing.F) {

@@ -372,6 +372,32 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 	}
 }
 
+// highestTier is the highest number that Tiers tries.
+const highestTier TierID = 12
+
+// Tiers returns the tiers that have finished races. Except for that of TierOmega the numbers of
+// tiers are undocumented, so the newest race of each tier from 1 to 12 is requested: twelve
+// requests or more.
+//
+// GET /api/v2/races/results:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
+func (s *RacesService) Tiers(ctx context.Context) (tiers []Tier, err error) {
+	for id := TierID(1); id <= highestTier; id++ {
+		newest, err := s.Results(ResultsQuery{Tier: id}).Take(ctx, 1)
+		refused, isRefused := errors.AsType[*APIError](err)
+		if isRefused && (refused.StatusCode == http.StatusBadRequest || refused.StatusCode == http.StatusNotFound) {
+			continue // there is no such tier
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(newest) > 0 {
+			tiers = append(tiers, Tier{id, newest[0].Tier})
+		}
+	}
+	return tiers, nil
+}
+
 // finishedRaces is the listing of Results and Follow.
 var finishedRaces = paged[Race]{
 	route: "/api/v2/races/results", cursors: "r2", followCursors: "f3", lookback: time.Hour,

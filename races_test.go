@@ -22,6 +22,7 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
@@ -35,6 +36,27 @@ func TestRacesOpenHasNoRaceWithoutAnID(t *testing.T) {
 	races, err = responding(t, body).Races.Open(t.Context())
 	double.Equal(t, "races without a handler", 0, len(races))
 	double.Equal(t, fmt.Sprintf("%v names the entry", err), true, strings.Contains(fmt.Sprint(err), "/1/main_race_id: a race without an id"))
+}
+
+func TestTiersFindsTheNumbersThatAreNotDocumented(t *testing.T) {
+	fake := horseracingtest.NewServer(horseracingtest.WithInMemory())
+	defer fake.Close()
+	fake.Inject(horseracingtest.Fault{Status: http.StatusNotFound}) // no tier has the number 1
+	tiers, err := fake.Client().Races.Tiers(t.Context())
+	double.NoError(t, err)
+	double.Equal(t, "tiers", "[{2 Beta} {3 Gamma} {4 Delta} {5 Omega}]", fmt.Sprint(tiers))
+	fake.Inject(horseracingtest.Fault{Status: http.StatusForbidden})
+	tiers, err = fake.Client().Races.Tiers(t.Context())
+	double.FailIf(t, tiers != nil || err == nil, "after a refusal: %v, %v", tiers, err)
+}
+
+func TestTierByNameAndBackKnowsTheDocumentedTier(t *testing.T) {
+	id, ok := horseracing.TierByName("omega")
+	name, hasName := horseracing.TierOmega.Name()
+	double.Equal(t, "Omega", "5 true Omega true\n", fmt.Sprintln(id, ok, name, hasName))
+	_, ok = horseracing.TierByName(horseracing.TierNameBeta)
+	_, hasName = horseracing.TierID(3).Name()
+	double.FailIf(t, ok || hasName, "an undocumented tier is known")
 }
 
 func TestRaceFinishersFollowTheFinalOrder(t *testing.T) {

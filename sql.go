@@ -5,9 +5,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"math/big"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -22,14 +20,6 @@ func (n Number) Value() (driver.Value, error) { return n.String(), nil }
 
 // Scan reads an integer or text. NULL is zero.
 func (n *Number) Scan(value any) error { return scanText(n, value) }
-
-// Cmp compares two numbers by their values: 1.0 and 1 are equal.
-func (n Number) Cmp(other Number) int { return n.rat().Cmp(other.rat()) }
-
-func (n Number) rat() *big.Rat {
-	r, _ := new(big.Rat).SetString(n.String()) // at most 100 digits, and an exponent of at most 100
-	return r
-}
 
 // Value returns the text of the cursor.
 func (c Cursor) Value() (driver.Value, error) { return c.text, nil }
@@ -67,15 +57,6 @@ func (t *Timestamp) Scan(value any) error {
 // Value returns an error, so that no key gets into a database in clear. string(key) is the key.
 func (k UserKey) Value() (driver.Value, error) {
 	return nil, errors.New("a UserKey is not written to a database: convert it to a string if it must be")
-}
-
-// TierByName returns the id of a tier, given its name in horses and races, in any case. It knows those that are
-// documented.
-func TierByName(name TierName) (id TierID, ok bool) {
-	if strings.EqualFold(string(name), string(TierNameOmega)) {
-		return TierOmega, true
-	}
-	return 0, false
 }
 
 // scanText reads what a driver returns for a number or a text. A float64 has lost digits.

@@ -65,21 +65,3 @@ func TestAUserKeyIsNotWrittenToADatabase(t *testing.T) {
 	value, err := driver.DefaultParameterConverter.ConvertValue(horseracing.UserKey("the-user-key"))
 	double.FailIf(t, err == nil || value != nil || strings.Contains(err.Error(), "the-user-key"), "%v, %v", value, err)
 }
-
-func TestNumbersAreComparedByTheirValues(t *testing.T) {
-	number := func(text string) (n horseracing.Number) { double.NoError(t, n.UnmarshalText([]byte(text))); return n }
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{{"1.0", "1", 0}, {"1e2", "99.9", 1}, {"-1", "0", -1}, {"0.1", "0.10000000000000000001", -1}, {"12345678901234567890123", "12345678901234567890122", 1}} {
-		double.Equal(t, test.a+" and "+test.b, test.want, number(test.a).Cmp(number(test.b)))
-		double.Equal(t, test.b+" and "+test.a, -test.want, number(test.b).Cmp(number(test.a)))
-	}
-	double.Equal(t, "the zero value", 0, horseracing.Number{}.Cmp(number("0")))
-}
-
-func TestATierIsFoundByItsName(t *testing.T) {
-	id, ok := horseracing.TierByName("omega")
-	_, isKnown := horseracing.TierByName("Beta")
-	double.FailIf(t, id != horseracing.TierOmega || !ok || isKnown, "%v, %v, %v", id, ok, isKnown)
-}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -101,6 +102,29 @@ const (
 	TierNameOmega TierName = "Omega"
 	TierNameBeta  TierName = "Beta"
 )
+
+// Tier is the number of a tier with its name.
+type Tier struct {
+	ID   TierID   `json:"id"`
+	Name TierName `json:"name"`
+}
+
+// TierByName returns the number of the tier of that name, in any case, if it is documented:
+// only that of TierNameOmega is. [RacesService.Tiers] finds out the others.
+func TierByName(name TierName) (id TierID, ok bool) {
+	if !strings.EqualFold(string(name), string(TierNameOmega)) {
+		return 0, false
+	}
+	return TierOmega, true
+}
+
+// Name returns the name of the tier, if it is documented: only that of TierOmega is.
+func (t TierID) Name() (name TierName, ok bool) {
+	if t != TierOmega {
+		return "", false
+	}
+	return TierNameOmega, true
+}
 
 // Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It embeds a
 // [time.Time]. A Timestamp that was decoded from JSON is in UTC. The zero value means null or

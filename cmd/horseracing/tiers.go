@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,18 +14,8 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// highestTier is the highest number that the command tiers tries: except for that of Omega
-// the numbers are undocumented.
-const highestTier = 12
-
-// tier is a number with the name that the results under it have.
-type tier struct {
-	ID   horseracing.TierID   `json:"id"`
-	Name horseracing.TierName `json:"name"`
-}
-
 // textOf returns the numbers and names of tiers.
-func textOf(tiers []tier) string {
+func textOf(tiers []horseracing.Tier) string {
 	var all []string
 	for _, t := range tiers {
 		all = append(all, fmt.Sprintf("%d %s", t.ID, t.Name))
@@ -34,55 +23,43 @@ func textOf(tiers []tier) string {
 	return strings.Join(all, ", ")
 }
 
-var tierLayout = layout[tier]{
+var tierLayout = layout[horseracing.Tier]{
 	columns: []column{{title: "TIER", isNumber: true}, {title: "NAME"}},
-	cells:   func(t *tier) []any { return []any{t.ID, t.Name} },
+	cells:   func(t *horseracing.Tier) []any { return []any{t.ID, t.Name} },
 }
 
 func (p *program) tiersCommand() *cobra.Command {
 	const short = "The numbers of the tiers, with the names that their results have"
-	return listing(p, "tiers", short, cobra.NoArgs, tierLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[tier], error) {
-		found, err := findTiers(ctx, s)
+	return listing(p, "tiers", short, cobra.NoArgs, tierLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[horseracing.Tier], error) {
+		found, err := s.Races.Tiers(ctx)
 		return withoutJSON(found), err
 	})
 }
 
-// findTiers returns the tiers that have results.
-func findTiers(ctx context.Context, s *service) (found []tier, err error) {
-	for id := range horseracing.TierID(highestTier) {
-		newest, err := s.Races.Results(horseracing.ResultsQuery{Tier: id + 1}).Take(ctx, 1)
-		api, isAPI := errors.AsType[*horseracing.APIError](err)
-		if err != nil && !(isAPI && (api.StatusCode == http.StatusBadRequest || api.StatusCode == http.StatusNotFound)) { // there is no such tier
-			return nil, err
-		}
-		if len(newest) > 0 {
-			found = append(found, tier{id + 1, newest[0].Tier})
-		}
+// tierNamed returns the tier of a name: one that is documented or known, or else one that has
+// results, which all are known from then on.
+func tierNamed(ctx context.Context, s *service, known *[]horseracing.Tier, name string) (horseracing.Tier, error) {
+	if id, ok := horseracing.TierByName(horseracing.TierName(name)); ok {
+		return horseracing.Tier{ID: id, Name: horseracing.TierName(name)}, nil
 	}
-	return found, nil
-}
-
-// tierNamed returns the tier of a name: one that is known, or else one that has results, which
-// all are known from then on.
-func tierNamed(ctx context.Context, s *service, known *[]tier, name string) (tier, error) {
-	isNamed := func(t tier) bool { return strings.EqualFold(string(t.Name), name) }
+	isNamed := func(t horseracing.Tier) bool { return strings.EqualFold(string(t.Name), name) }
 	if at := slices.IndexFunc(*known, isNamed); at >= 0 {
 		return (*known)[at], nil
 	}
-	found, err := findTiers(ctx, s)
+	found, err := s.Races.Tiers(ctx)
 	if err != nil {
-		return tier{}, err
+		return horseracing.Tier{}, err
 	}
 	*known = append(*known, found...)
 	if at := slices.IndexFunc(found, isNamed); at >= 0 {
 		return found[at], nil
 	}
-	return tier{}, usageError(fmt.Sprintf("no tier is named %s, but there are %s", name, textOf(found)))
+	return horseracing.Tier{}, usageError(fmt.Sprintf("no tier is named %s, but there are %s", name, textOf(found)))
 }
 
 // tierNumbers returns the numbers of tiers that were given by number or by name.
 func tierNumbers(ctx context.Context, s *service, words []string) (ids []horseracing.TierID, err error) {
-	known := []tier{{horseracing.TierOmega, horseracing.TierNameOmega}} // that is documented
+	var known []horseracing.Tier
 	for _, word := range words {
 		id, isName := strconv.Atoi(word)
 		if isName != nil {
@@ -125,7 +102,7 @@ func wordsFlag(flags *pflag.FlagSet, words *[]string, about, want string, isAllo
 // checkTierNames reports the tiers of which no race is open. A name that no tier has is a
 // mistake, unless there is no open race either.
 func (p *program) checkTierNames(ctx context.Context, s *service, names []string, open []horseracing.Race) error {
-	known := []tier{{Name: horseracing.TierNameOmega}, {Name: horseracing.TierNameBeta}} // that are documented
+	known := []horseracing.Tier{{Name: horseracing.TierNameBeta}} // its name is documented
 	for _, name := range names {
 		if slices.ContainsFunc(open, func(r horseracing.Race) bool { return strings.EqualFold(name, string(r.Tier)) }) {
 			continue
