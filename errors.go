@@ -230,12 +230,12 @@ func listingError(op operation, err error) error {
 	return fmt.Errorf("%v: %w", op, err)
 }
 
-const maxRefusal = time.Hour // a longer Retry-After is cut to this in a loop that polls
+const maxRetryAfter = time.Hour // a longer Retry-After is cut to this in a loop that polls
 
 // retryAfterOf returns the Retry-After of err, zero if there is none.
 func retryAfterOf(err error) time.Duration {
 	if refused, ok := errors.AsType[*APIError](err); ok {
-		return min(refused.RetryAfter, maxRefusal)
+		return min(refused.RetryAfter, maxRetryAfter)
 	}
 	return 0
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/horseracing-go/horseracing/internal/decode"
-	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
@@ -292,34 +291,7 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	if err != nil {
 		return false, failedReading(err)
 	}
-	made := responseTime(l.Header, requested)
-	var unread *UndecidedError   // of the first entry that may hide the horse
-	var unlisted *UndecidedError // of the first entry that may list it later
-	isFound := false
-	for i := range l.entries {
-		e := &l.entries[i]
-		is, mayBe := e.Value.MainRaceID == race, e.Value.MainRaceID == 0
-		isFound = isFound || is
-		switch {
-		case e.Value.Has(horse) && (is || mayBe && len(l.entries) == 1):
-			return true, nil
-		case e.Err != nil && (is || mayBe): // what was read of it shows horses, and not that one is absent
-			unread = cmp.Or(unread, failedReading(ofResponse(e.Err, l.ID)))
-		case is && e.Value.Has(0): // it may be the horse
-			unread = cmp.Or(unread, e.Value.mayList(made, l.response))
-		case is:
-			unlisted = cmp.Or(unlisted, e.Value.mayList(made, l.response))
-		case mayBe:
-			unread = cmp.Or(unread, &UndecidedError{Err: l.notRequested("a race without an id")})
-		}
-	}
-	switch undecided := cmp.Or(unread, unlisted); {
-	case undecided != nil:
-		return false, undecided
-	case !isFound:
-		return false, &UndecidedError{Err: l.notRequested("other races")}
-	}
-	return false, nil
+	return isRegistered(l, race, horse, responseTime(l.Header, requested))
 }
 
 // Watch polls the open races until ctx is done, and yields a snapshot after each poll. The
@@ -353,22 +325,7 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 			return
 		}
 		w := watch{RacesService: s, op: op, known: slices.Clone(q.Known)}
-		schedule := listing.Schedule{Interval: cmp.Or(q.Interval, 15*time.Second)}
-		for ctx.Err() == nil {
-			skipped, err := w.poll(ctx)
-			if ctx.Err() != nil || !yield(w.last, err) || errors.Is(err, ErrInvalidArgument) {
-				return
-			}
-			w.last.Changes = nil
-			for _, problem := range skipped {
-				if !s.skip(ctx, problem) && !yield(w.last, problem) {
-					return
-				}
-			}
-			if !schedule.Wait(ctx, err != nil, retryAfterOf(err)) {
-				return
-			}
-		}
+		w.run(ctx, cmp.Or(q.Interval, 15*time.Second), yield)
 	}
 }
 

@@ -105,6 +105,38 @@ func (e *UndecidedError) Error() string {
 // Unwrap returns ErrOutcomeUnknown and the cause.
 func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.Err} }
 
+// isRegistered reports whether a list of races, which the service made at a time, shows that the horse is
+// registered in the race, or that it is not. Otherwise it returns an [*UndecidedError].
+func isRegistered(l *list[Race], race RaceID, horse HorseNumber, made time.Time) (bool, error) {
+	var unread *UndecidedError   // of the first entry that may hide the horse
+	var unlisted *UndecidedError // of the first entry that may list it later
+	isFound := false
+	for i := range l.entries {
+		e := &l.entries[i]
+		is, mayBe := e.Value.MainRaceID == race, e.Value.MainRaceID == 0
+		isFound = isFound || is
+		switch {
+		case e.Value.Has(horse) && (is || mayBe && len(l.entries) == 1):
+			return true, nil
+		case e.Err != nil && (is || mayBe): // what was read of it shows horses, and not that one is absent
+			unread = cmp.Or(unread, failedReading(ofResponse(e.Err, l.ID)))
+		case is && e.Value.Has(0): // it may be the horse
+			unread = cmp.Or(unread, e.Value.mayList(made, l.response))
+		case is:
+			unlisted = cmp.Or(unlisted, e.Value.mayList(made, l.response))
+		case mayBe:
+			unread = cmp.Or(unread, &UndecidedError{Err: l.notRequested("a race without an id")})
+		}
+	}
+	switch undecided := cmp.Or(unread, unlisted); {
+	case undecided != nil:
+		return false, undecided
+	case !isFound:
+		return false, &UndecidedError{Err: l.notRequested("other races")}
+	}
+	return false, nil
+}
+
 // mayList returns why a horse that the race did not list at a time may still be registered,
 // or nil if it is not. Some horses may be listed only an hour after the race has closed.
 func (r *Race) mayList(at time.Time, resp *response) *UndecidedError {

@@ -3,6 +3,7 @@ package horseracing
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -47,6 +48,26 @@ type watch struct {
 	last   Snapshot
 	known  []RaceID        // of the query, without those that were listed since
 	unread map[string]bool // entries that the last poll could not read, by their ids; without an id by their JSON
+}
+
+// run yields a snapshot after each poll, and waits for the next one.
+func (w *watch) run(ctx context.Context, interval time.Duration, yield func(Snapshot, error) bool) {
+	schedule := listing.Schedule{Interval: interval}
+	for ctx.Err() == nil {
+		skipped, err := w.poll(ctx)
+		if ctx.Err() != nil || !yield(w.last, err) || errors.Is(err, ErrInvalidArgument) {
+			return
+		}
+		w.last.Changes = nil
+		for _, problem := range skipped {
+			if !w.skip(ctx, problem) && !yield(w.last, problem) {
+				return
+			}
+		}
+		if !schedule.Wait(ctx, err != nil, retryAfterOf(err)) {
+			return
+		}
+	}
 }
 
 // poll makes the next snapshot. It returns the errors of entries that are new.
