@@ -39,7 +39,7 @@ func TestValuesGoThroughADatabase(t *testing.T) {
 		{half, "0.50", []driver.Value{[]byte("0.50")}, func() sql.Scanner { return &horseracing.Number{} }},
 		{horseracing.Number{}, "0", []driver.Value{nil, int64(0)}, func() sql.Scanner { n := half; return &n }},
 		{horseracing.Cursor{}, "", []driver.Value{nil, []byte{}}, func() sql.Scanner { return &horseracing.Cursor{} }},
-		{horseracing.NewTimestamp(instant), instant, []driver.Value{instant.Local(), instant.UnixMilli()}, func() sql.Scanner { return &horseracing.Timestamp{} }},
+		{horseracing.NewTimestamp(instant), instant, []driver.Value{instant.Local(), instant.UnixMilli(), instant.String(), instant.Format(time.RFC3339Nano), "2026-01-02 04:04:05.006+01:00"}, func() sql.Scanner { return &horseracing.Timestamp{} }},
 		{horseracing.Timestamp{}, nil, []driver.Value{time.Time{}}, func() sql.Scanner { ts := horseracing.NewTimestamp(instant); return &ts }},
 	} {
 		stored, err := test.valuer.Value()
@@ -56,7 +56,7 @@ func TestValuesGoThroughADatabase(t *testing.T) {
 	for _, test := range []struct {
 		out   sql.Scanner
 		value any
-	}{{&horseracing.BigInt{}, 1.5}, {&horseracing.BigInt{}, "x"}, {&horseracing.Number{}, 1.0}, {&horseracing.Cursor{}, "x"}, {&horseracing.Timestamp{}, "2026"}, {&horseracing.Timestamp{}, int64(1 << 60)}} {
+	}{{&horseracing.BigInt{}, 1.5}, {&horseracing.BigInt{}, "x"}, {&horseracing.Number{}, 1.0}, {&horseracing.Cursor{}, "x"}, {&horseracing.Timestamp{}, "2026-01-02 03:04:05"}, {&horseracing.Timestamp{}, 1.5}, {&horseracing.Timestamp{}, int64(1 << 60)}} {
 		double.FailIf(t, test.out.Scan(test.value) == nil, "%T reads %v", test.out, test.value)
 	}
 }
