@@ -115,7 +115,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 type callersValue struct{ out any }
 
 // decode decodes a response into the value, which is unchanged if the body is not JSON.
-func (v callersValue) decode(r *response) error {
+func (v callersValue) decode(r response) error {
 	if len(r.Body) == 0 && r.Method != http.MethodGet {
 		return nil
 	}

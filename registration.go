@@ -47,7 +47,7 @@ func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt
 
 // decode reads a response with a status 2xx. It returns an error if that does not confirm the
 // registration. An object that declares an error is an error of every call.
-func (r *RegistrationReceipt) decode(resp *response) error {
+func (r *RegistrationReceipt) decode(resp response) error {
 	switch {
 	case resp.Status == http.StatusAccepted:
 		return &decode.Error{Err: errors.New("status 202 means that the horse is not registered yet")}
@@ -139,7 +139,7 @@ func isRegistered(l *list[Race], race RaceID, horse HorseNumber, made time.Time)
 
 // mayList returns why a horse that the race did not list at a time may still be registered,
 // or nil if it is not. Some horses may be listed only an hour after the race has closed.
-func (r *Race) mayList(at time.Time, resp *response) *UndecidedError {
+func (r *Race) mayList(at time.Time, resp response) *UndecidedError {
 	undecided := func(until time.Time, why string) *UndecidedError {
 		if r.Has(0) {
 			return &UndecidedError{until, fmt.Errorf("%s: the race lists a horse without its number, and %s", resp, why)}

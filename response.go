@@ -31,7 +31,7 @@ type response struct {
 // decoder reads a successful response. If that cannot be used and another attempt follows, it reads
 // the response of that one, and forgets the first.
 type decoder interface {
-	decode(*response) error
+	decode(response) error
 }
 
 // accept reads a response with a status 2xx. It returns the error of the call, if the response cannot be used.
@@ -43,7 +43,7 @@ func (r *request) accept(a *call.Attempt, into decoder) error {
 	case r.op.id != nil && (a.Status == http.StatusNoContent || decode.IsNothing(a.Body)):
 		return r.notFound(a)
 	case into != nil:
-		err = into.decode(&response{r, a})
+		err = into.decode(response{r, a})
 	}
 	problem, isProblem := errors.AsType[*decode.Error](err)
 	switch {
@@ -94,13 +94,13 @@ func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r))
 // list is the response of an operation that returns an array. An entry that cannot be
 // read does not affect the others.
 type list[T any] struct {
-	*response
+	response
 	entries []entry.Entry[*T]
 	drift   []decode.Drift
 }
 
 // decode reads the list entry by entry.
-func (l *list[T]) decode(r *response) error {
+func (l *list[T]) decode(r response) error {
 	*l = list[T]{response: r}
 	var problem *decode.Error
 	switch isObject := jsontext.Value(r.Body).Kind() == jsontext.KindBeginObject; {

@@ -149,8 +149,8 @@ type flight struct {
 func (c *Caller) Do(ctx context.Context, r *Request, accept func(*Attempt) error) Outcome {
 	f := &flight{Request: r, ctx: ctx, began: time.Now(), accept: accept}
 	f.waiter.Kind = pace.Kind{Route: cmp.Or(r.PaceRoute, r.Route), Priority: r.Priority, Patient: r.IsPage, MaxWait: r.Retry.MaxWait}
-	plain := http.Request{Method: r.Method, URL: &r.URL, Host: r.URL.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	first := retryablehttp.Request{Request: f.attemptOf(&plain)}
+	plain := http.Request{Method: r.Method, URL: &r.URL, Host: r.URL.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}}
+	first := retryablehttp.Request{Request: plain.WithContext(f.nextContext())}
 	if r.Payload != nil {
 		_ = first.SetBody(r.Payload) // fails only for other types
 	}
@@ -161,14 +161,11 @@ func (c *Caller) Do(ctx context.Context, r *Request, accept func(*Attempt) error
 	return Outcome{Attempt: f.last, Before: f.before, Stopped: f.next.stopped}
 }
 
-// attemptOf returns a request as that of the next attempt: with its number, and without the headers
-// that the attempt before had.
-func (f *flight) attemptOf(req *http.Request) *http.Request {
+// nextContext returns the context of the next attempt.
+func (f *flight) nextContext() context.Context {
 	info := f.Info
 	info.Attempt = f.last.Number + 1
-	req = req.WithContext(context.WithValue(f.ctx, attemptKey{}, &attempting{f, info}))
-	req.Header = http.Header{}
-	return req
+	return context.WithValue(f.ctx, attemptKey{}, &attempting{f, info})
 }
 
 // attempting is what the context of an attempt has for attemptKey.
@@ -220,9 +217,11 @@ func retryWait(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 	return flightOf(resp.Request.Context()).next.wait
 }
 
-// prepareRetry is the retryablehttp.PrepareRetry: it makes the request of the next attempt.
+// prepareRetry is the retryablehttp.PrepareRetry: it makes the request of the next attempt, without the
+// headers that the one before had.
 func prepareRetry(req *http.Request) error {
-	*req = *flightOf(req.Context()).attemptOf(req)
+	*req = *req.WithContext(flightOf(req.Context()).nextContext())
+	req.Header = http.Header{}
 	return nil
 }
 
@@ -236,14 +235,12 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // attempt makes one attempt, from top to bottom: it waits for its turn, calls the OnSend functions before
-// the first one, sets the headers, sends, notes what it found, and tells the pace how it went. The loop
-// gets a response in any case, since its Backoff finds the call by that alone.
+// the first one, sets the headers, sends, notes what it found, and reports to the pace how it went.
 func (c *Caller) attempt(req *http.Request) (resp *http.Response, _ error) {
 	f := flightOf(req.Context())
-	none := &http.Response{Body: http.NoBody, Request: req}
 	if err := c.pace.Enter(f.ctx, &f.waiter, func() { c.logLongWait(f) }); err != nil {
 		f.next = decision{stopped: err}
-		return none, nil
+		return noResponse(req), nil
 	}
 	outcome, hold := pace.Unclear, pace.Hold{}
 	defer func() { // also if the user's code ends the goroutine
@@ -256,7 +253,7 @@ func (c *Caller) attempt(req *http.Request) (resp *http.Response, _ error) {
 		for _, onSend := range append(f.OnSend, f.ctx.Err) { // the context may end while they run
 			if err := onSend(); err != nil {
 				f.next = decision{stopped: err}
-				return none, nil
+				return noResponse(req), nil
 			}
 		}
 	}
@@ -277,11 +274,16 @@ func (c *Caller) attempt(req *http.Request) (resp *http.Response, _ error) {
 	f.before, f.last = f.last, a
 	c.log(f, slog.LevelDebug, "attempt", slog.Duration("duration", a.Ended.Sub(began)))
 	if err != nil {
-		return none, nil
+		return noResponse(req), nil
 	}
 	outcome, hold = transport.Report(a.meaning, a.Status, a.Header)
 	resp.Request = req
 	return resp, nil
+}
+
+// noResponse is for the loop, since its Backoff finds the call by the request of a response alone.
+func noResponse(req *http.Request) *http.Response {
+	return &http.Response{Body: http.NoBody, Request: req}
 }
 
 // classify determines what the attempt of a request with that method means.
