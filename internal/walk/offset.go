@@ -32,7 +32,6 @@ type Offset[V any] struct {
 	repeated []entry.Entry[V] // the last page, if all of it was known
 	repeats  int              // how often in a row that page came
 	backed   bool             // the last page had no entry of those before, and is requested from further back
-	ended    bool
 	failed   error
 }
 
@@ -50,7 +49,7 @@ func NewOffset[V any](position *Position, pageSize int) *Offset[V] {
 func key[V any](e entry.Entry[V]) string { return e.ID + "@" + strconv.FormatInt(e.Start, 10) }
 
 // Done reports whether everything was taken.
-func (w *Offset[V]) Done() bool { return w.ended && len(w.ready) == 0 }
+func (w *Offset[V]) Done() bool { return w.empty == isEnd && len(w.ready) == 0 }
 
 // Take returns the next entry, or an error. The position moves to the next page once a
 // page is taken whole, because the order inside it is not reliable.
@@ -77,7 +76,7 @@ func (w *Offset[V]) Next() (Request, bool) {
 	} else if w.isProbe() {
 		r.From += int64(w.pageSize)
 	}
-	return r, len(w.ready) == 0 && w.failed == nil && !w.ended
+	return r, len(w.ready) == 0 && w.failed == nil && w.empty != isEnd
 }
 
 // isCheck reports whether the next request checks that the known entries are shown.
@@ -101,22 +100,16 @@ func (w *Offset[V]) Learn(r Request, page []entry.Entry[V], failed error) {
 		if slices.EqualFunc(page, w.repeated, isSame) {
 			w.failed = ErrIgnored
 		}
-	case w.isCheck() && len(page) == 0:
-		w.failed = ErrEmptied
-	case w.isCheck() && len(fresh) < len(page): // if it shows only new entries, these are read
-		w.empty = knownShown
-	case len(page) > 0 && len(fresh) == len(page) && w.overlaps(r, isFirst):
+	case len(page) == 0 || w.isCheck() && len(fresh) < len(page): // a check that shows only new entries is read
+		w.empty, w.failed = w.empty.next(evidence{isOfKnown: w.isCheck(), showsKnown: len(page) > 0, hadRoom: w.isLast})
+	case len(fresh) == len(page) && w.overlaps(r, isFirst):
 		if w.backed {
 			w.failed = ErrNoOverlap
 		}
 		w.backed, w.next.At = true, max(0, r.From-int64(w.pageSize)/2)
-	case len(page) > 0:
+	default:
 		w.backed = false
 		w.add(r, page, fresh)
-	case w.isLast || w.empty != notEmpty:
-		w.ended = true
-	default:
-		w.empty = emptyOnce
 	}
 }
 

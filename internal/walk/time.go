@@ -112,7 +112,10 @@ func (w *Time[V]) Next() (Request, bool) {
 		if s.failed != nil || w.readyCount >= w.ahead && !isAwaited {
 			break
 		}
-		// An empty page is requested again when everything above it was taken.
+		if isAwaited && s.empty != notEmpty && w.inFlight > 0 {
+			break // the pages in flight may show older entries
+		}
+		// An empty page is checked when everything above it was taken.
 		if s.low <= s.high && !s.isSent && (s.empty == notEmpty || isAwaited) {
 			next = s
 			break
@@ -162,6 +165,13 @@ func (s *segment[V]) expected() float64 {
 // Learn processes the outcome of a request.
 func (w *Time[V]) Learn(r Request, page []entry.Entry[V], failed error) {
 	w.inFlight--
+	rows := min(len(page), w.pageSize)
+	page = sortPage(page)
+	if shown := &w.position.Shown; rows > 0 {
+		shown.Longest = max(shown.Longest, rows)
+		shown.Newest = max(shown.Newest, page[0].Start)
+		shown.Oldest = min(cmp.Or(shown.Oldest, page[0].Start), page[len(page)-1].Start)
+	}
 	i := slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.isSent && s.sent == r })
 	if i < 0 {
 		return // the segment was joined with one above it
@@ -171,21 +181,15 @@ func (w *Time[V]) Learn(r Request, page []entry.Entry[V], failed error) {
 		return
 	}
 	w.pages++
-	rows := min(len(page), w.pageSize)
-	page = sortPage(page)
-	if shown := &w.position.Shown; rows > 0 {
-		shown.Longest = max(shown.Longest, rows)
-		shown.Newest = max(shown.Newest, page[0].Start)
-		shown.Oldest = min(cmp.Or(shown.Oldest, page[0].Start), page[len(page)-1].Start)
-	}
+	isOfKnown := w.isCheck(s)
 	switch {
-	case w.isCheck(s) && slices.ContainsFunc(page, func(e entry.Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }):
-		s.empty = knownShown
-	case w.isCheck(s):
-		s.failed = ErrEmptied
-	case rows == 0 || s.empty == emptyTwice:
-		w.join(i, math.MinInt64)
-		w.learnEmpty(s)
+	case isOfKnown || rows == 0 || s.empty == emptyTwice:
+		if !isOfKnown {
+			w.join(i, math.MinInt64)
+		}
+		if s.empty, s.failed = s.empty.next(w.evidence(s, page, isOfKnown)); s.empty == isEnd {
+			s.high = s.low - 1
+		}
 	case page[0].Start > s.high: // the service includes the instant that the page was requested from
 		w.bound = 0
 	default:
@@ -206,20 +210,15 @@ func (w *Time[V]) join(i int, newest int64) {
 	}
 }
 
-// learnEmpty processes an empty page of a segment, as described at [emptyPage].
-func (w *Time[V]) learnEmpty(s *segment[V]) {
+// evidence returns what a page shows about the empty page of a segment.
+func (w *Time[V]) evidence(s *segment[V], page []entry.Entry[V], isOfKnown bool) evidence {
 	shown := w.position.Shown
-	isOlderShown := shown.Longest > 0 && shown.Oldest <= s.high || len(w.known.Seen) > 0 && w.known.At <= s.high
-	hadRoom := s.doubt > 0 && s.doubt < shown.Longest // its last page was not full, and showed no older entry
-	switch {
-	case s.empty == notEmpty && (isOlderShown || !hadRoom):
-		s.empty = emptyOnce
-	case isOlderShown:
-		s.failed = ErrEmptied
-	case s.empty != emptyTwice && s.low > 1:
-		s.empty = emptyTwice
-	default:
-		s.high = s.low - 1
+	return evidence{
+		isOfKnown:    isOfKnown,
+		showsKnown:   slices.ContainsFunc(page, func(e entry.Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }),
+		hadRoom:      s.doubt > 0 && s.doubt < shown.Longest && w.inFlight == 0,
+		isOlderShown: shown.Longest > 0 && shown.Oldest <= s.high || len(w.known.Seen) > 0 && w.known.At <= s.high,
+		hasSince:     s.low > 1,
 	}
 }
 

@@ -215,3 +215,23 @@ func TestAnEmptyPageAboveWhatWasShownIsNotTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// A block of entries was removed, so that the service shows an empty page above older entries, which
+// requests in flight show.
+func TestTheEndOfAWalkDoesNotDependOnWhichResponseComesFirst(t *testing.T) {
+	for _, test := range []struct{ slots, block int }{{2, 3}, {2, 45}, {4, 10}, {4, 94}, {8, 3}, {8, 66}} {
+		for seed := range uint64(20) {
+			w := newWorld(10, 127, 60_000)
+			w.keep = func(id uint64) bool { return int(127-id) < test.block || int(127-id) >= test.block+22 }
+			c := crawlOf(w, &Position{}, test.slots)
+			c.pick = rand.New(rand.NewPCG(seed, 0)).IntN
+			n, e := 0, entry.Entry[uint64]{}
+			for ok := true; ok && e.Err == nil; n++ {
+				c.fill()
+				e, ok = c.take()
+			}
+			equal(t, fmt.Sprintf("%+v, schedule %d: the error", test, seed), ErrEmptied, e.Err)
+			equal(t, "entries before it", test.block, n-1)
+		}
+	}
+}

@@ -66,7 +66,7 @@ var (
 
 // emptyPage is the state of the check whether an empty page is the end of the listing. A
 // service may also show an empty page by mistake, for a while, or because it filters a page after
-// it has limited it. Therefore, after a pause,
+// it has limited it. Therefore, once all requests in flight have their outcomes, and after a pause,
 //
 //  1. if an entry is known, its page is requested. If it lacks that entry, the walk fails with
 //     ErrEmptied. So a walk that knows an entry does not end while every page is empty.
@@ -75,18 +75,45 @@ var (
 //
 // The empty page is the end if the listing has never shown an older entry: not in step 3, not
 // to this walk, which may have read ahead below the page, and not to an earlier walk of the
-// same pager or follower. Otherwise the walk fails with ErrEmptied.
+// same pager or follower. Otherwise the walk fails with ErrEmptied. The first page needs no check if
+// the page before it had room for more entries.
 //
 // An entry is known if this walk has yielded it, or if the caller names it: from a cursor, or
 // from an earlier poll of a follower. An Offset walk sees no older entries.
 type emptyPage int
 
 const (
-	notEmpty emptyPage = iota
-	emptyOnce
-	knownShown // the page of the known entry was requested, and shows that entry
-	emptyTwice // in a Time walk
+	notEmpty   emptyPage = iota
+	emptyOnce            // step 1 is next or, if no entry is known, step 2
+	knownShown           // step 2 is next
+	emptyTwice           // step 3 is next
+	isEnd
 )
+
+// evidence is what a page of the check shows, and what is known of the listing then.
+type evidence struct {
+	isOfKnown, showsKnown bool // of step 1: whether it is that page, and shows the known entry
+	hadRoom               bool // the page before the empty one was not full, and nothing in flight may be older
+	isOlderShown          bool // the listing has shown an older entry
+	hasSince              bool
+}
+
+// next returns the state after a page of the check.
+func (e emptyPage) next(seen evidence) (emptyPage, error) {
+	switch {
+	case seen.isOfKnown && seen.showsKnown:
+		return knownShown, nil
+	case seen.isOfKnown:
+		return e, ErrEmptied
+	case e == notEmpty && (seen.isOlderShown || !seen.hadRoom):
+		return emptyOnce, nil
+	case seen.isOlderShown:
+		return e, ErrEmptied
+	case e != emptyTwice && seen.hasSince:
+		return emptyTwice, nil
+	}
+	return isEnd, nil
+}
 
 func isSame[V any](a, b entry.Entry[V]) bool { return a.ID == b.ID && a.Start == b.Start }
 
