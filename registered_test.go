@@ -117,6 +117,7 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{`{"main_race_id":11,"start_time":946728000000` + others, "never"},
 		{`{"main_race_id":11,"registration_deadline":946728000000,"start_time":4102444800000` + others, "later"},
 		{`{"main_race_id":11,"registration_deadline":4102444800000,"start_time":946728000000` + others, "later"},
+		{`{"main_race_id":11,"registration_deadline":946852200000,"start_time":946852200000}`, "later"}, // 90 minutes ago
 		{`{"main_race_id":11,"registration_deadline":1,"participants":[{"number":7}]}`, "in"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

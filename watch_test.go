@@ -94,13 +94,25 @@ func TestWatchDoesNotReportKnownRacesAsOpened(t *testing.T) {
 	})
 }
 
+func watch(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
+	return errorsOf(c.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}))
+}
+
+func follow(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
+	return errorsOf(c.Races.Follow(horseracing.FollowQuery{Interval: interval}).All(ctx))
+}
+
+func TestWatchAndFollowWaitForARetryAfter(t *testing.T) {
+	for _, loop := range []func(context.Context, *horseracing.Client, time.Duration) error{watch, follow} {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+			fake.Inject(horseracingtest.Fault{Status: 500, Header: http.Header{"Retry-After": {"1800"}}})
+			double.Error(t, "the first poll", horseracing.ErrServer, "", loop(double.Within(t, 30*time.Minute-time.Second), fake.Client(double.NoRetries()), time.Minute))
+			double.Equal(t, "requests in half an hour", 1, len(fake.Requests()))
+		})
+	}
+}
+
 func TestWatchAndFollowPollAtTheirInterval(t *testing.T) {
-	watch := func(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
-		return errorsOf(c.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}))
-	}
-	follow := func(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
-		return errorsOf(c.Races.Follow(horseracing.FollowQuery{Interval: interval}).All(ctx))
-	}
 	for name, test := range map[string]struct {
 		loop           func(context.Context, *horseracing.Client, time.Duration) error
 		interval, want time.Duration

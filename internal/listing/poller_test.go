@@ -48,6 +48,9 @@ func followed(pages ...[]int64) (*Poller[int64], *[]string) {
 			return nil, errUnreadable
 		}
 		for _, start := range pages[min(len(from), len(pages))-1] {
+			if start == 0 { // which stands for a failure
+				return nil, errUnreadable
+			}
 			e := entry.Entry[*int64]{ID: strconv.FormatInt(start, 10), Start: start, Value: &start}
 			if start < 0 { // which stands for none
 				e.Start, e.NoStart, e.Err = 0, true, errUnreadable
@@ -90,4 +93,14 @@ func TestAPollWhoseNewestPageFailsAgainAndAgainStaysAtItsFirstWindow(t *testing.
 	p := f.Poll()
 	equal(t, "the page fails", true, p.Next(t.Context()) != nil)
 	equal(t, "the length", int64(noEnd), p.length)
+}
+
+// Other entries may share the start of the last entry that was read.
+func TestAWindowIsNotReadBeforeThePageAfterItsOldestEntry(t *testing.T) {
+	f, _ := followed([]int64{5, 1}, []int64{0})
+	p := f.Poll()
+	equal(t, "the second page fails", errUnreadable, p.Next(t.Context()))
+	f.Schedule.Failures = maxFailures - 1 // so that a shorter window is tried
+	equal(t, "it fails again and again", errUnreadable, p.Next(t.Context()))
+	equal(t, "the poll is done", false, p.IsDone())
 }

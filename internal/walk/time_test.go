@@ -63,6 +63,31 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 	})
 }
 
+// The loop ends with the failure, and would request them again.
+func TestAWalkRequestsNothingOlderThanWhatFailed(t *testing.T) {
+	w := newWorld(10, 2000, 60_000)
+	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 3, 10)
+	learn(walk, w.before(Latest))
+	upper, _ := walk.Next()
+	lower, ok := walk.Next()
+	equal(t, "two requests, the second an older one", true, ok && lower.From < upper.From)
+	walk.Learn(upper, nil, errBroken)
+	after, ok := walk.Next()
+	equal(t, fmt.Sprint("a request after the failure, ", after), false, ok)
+}
+
+// An entry without a start is on no page for certain, so that its absence does not make an empty page wrong.
+func TestAnEntryWithoutAStartIsNotTheKnownOne(t *testing.T) {
+	ten, seven, none := numbered(10, 1), numbered(7, 2), entry.Entry[uint64]{ID: "?", Start: 7, NoStart: true, Err: errBroken}
+	walk := NewTime[uint64](0, &Position{At: Latest}, Position{}, 1, 10)
+	learn(walk, []entry.Entry[uint64]{ten, seven}, []entry.Entry[uint64]{none, seven})
+	for _, ok := walk.Take(); ok; _, ok = walk.Take() {
+	}
+	learn(walk, nil, []entry.Entry[uint64]{ten, seven}, nil)
+	e, _ := walk.Take()
+	equal(t, "the error at the end", nil, e.Err)
+}
+
 // A caller that takes slowly finds 32 pages for each slot.
 func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	for _, slots := range []int{1, 4, 8} {
