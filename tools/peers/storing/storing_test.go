@@ -1,4 +1,4 @@
-// Package storing checks that values of the SDK survive the encoders that people store them with.
+// Package storing checks which encoders values of the SDK survive.
 package storing
 
 import (
@@ -6,17 +6,25 @@ import (
 	"encoding/gob"
 	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/BurntSushi/toml"
 	"github.com/fxamacker/cbor/v2"
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
+	"github.com/mitchellh/hashstructure/v2"
+	"github.com/parquet-go/parquet-go"
 	"github.com/vmihailenco/msgpack/v5"
 	bson1 "go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -118,4 +126,84 @@ func TestValuesAreStoredAndReadBackEqual(t *testing.T) {
 			}
 		})
 	}
+}
+
+// amounts has each type of amount, and its text.
+type amounts struct {
+	Fee   horseracing.BigInt
+	Prize horseracing.Number
+	Text  string
+}
+
+// roundTrips store amounts and read them back.
+func roundTrips() map[string]func(amounts) (amounts, error) {
+	all := map[string]func(amounts) (amounts, error){
+		"parquet-go": func(in amounts) (amounts, error) {
+			var file bytes.Buffer
+			if err := parquet.Write(&file, []amounts{in}); err != nil {
+				return in, err
+			}
+			out, err := parquet.Read[amounts](bytes.NewReader(file.Bytes()), int64(file.Len()))
+			return out[0], err
+		},
+		"mapstructure": func(in amounts) (out amounts, err error) {
+			members := map[string]any{}
+			err = mapstructure.Decode(in, &members)
+			return out, errors.Join(err, mapstructure.Decode(members, &out))
+		},
+		"hashstructure": func(in amounts) (out amounts, err error) { // two amounts with one hash are one
+			of, err := hashstructure.Hash(in, hashstructure.FormatV2, nil)
+			ofZero, _ := hashstructure.Hash(amounts{Text: in.Text}, hashstructure.FormatV2, nil)
+			if of == ofZero {
+				return amounts{Text: in.Text}, err
+			}
+			return in, err
+		},
+	}
+	for name, e := range encoders {
+		all[name] = func(in amounts) (out amounts, err error) {
+			data, err := e.encode(in)
+			return out, errors.Join(err, e.decode(data, &out))
+		}
+	}
+	return all
+}
+
+var update = flag.Bool("update", false, "write encoders.txt")
+
+// Which encoders keep all digits of an amount, and which store nothing of it without an error. All of them
+// keep its text.
+func TestTableOfEncoders(t *testing.T) {
+	in := amounts{Fee: fee("2500000000000000001"), Prize: horseracing.Number(fee("12345678901234567890123")), Text: "2500000000000000001"}
+	var table strings.Builder
+	trips := roundTrips()
+	for _, name := range slices.Sorted(maps.Keys(trips)) {
+		out, err := trips[name](in)
+		kept := "all digits"
+		switch {
+		case err != nil || out.Text != in.Text:
+			t.Errorf("%s: %+v, %v", name, out, err)
+		case out == amounts{Text: in.Text}:
+			kept = "nothing"
+		case out != in:
+			kept = "some digits"
+		}
+		fmt.Fprintf(&table, "%-15s  %s\n", name, kept)
+	}
+	if *update {
+		if err := os.WriteFile("encoders.txt", []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("encoders.txt")
+	if diff := cmp.Diff(string(want), table.String()); diff != "" || err != nil {
+		t.Errorf("run the test with -update: %v\n%s", err, diff)
+	}
+}
+
+func fee(text string) (b horseracing.BigInt) {
+	if err := b.UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return b
 }
