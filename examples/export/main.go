@@ -33,8 +33,9 @@ import (
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
-// Times are milliseconds since the epoch. Amounts are text, since SQLite's integers end at
-// 2^63. Lists are JSON.
+// Times are milliseconds since the epoch. Lists are JSON. Amounts are text, since SQLite's integers end
+// at 2^63, with spaces before it up to 40 characters, so that it compares and sorts as numbers do. With a
+// second column for that, the first would still compare as text, and unnoticed.
 const schema = `
 CREATE TABLE IF NOT EXISTS races (
 	race_id INTEGER NOT NULL, start_time INTEGER NOT NULL, -- two races may share an id
@@ -60,7 +61,11 @@ CREATE TABLE IF NOT EXISTS registrations ( -- of the ledger that was read last
 CREATE TABLE IF NOT EXISTS unreadable (problem TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (problem, json));
 CREATE TABLE IF NOT EXISTS listings ( -- how far each was read
 	listing TEXT NOT NULL, tier_id INTEGER NOT NULL, service TEXT NOT NULL, since INTEGER NOT NULL, cursor TEXT NOT NULL,
-	PRIMARY KEY (listing, tier_id));`
+	PRIMARY KEY (listing, tier_id));
+-- an older file has the digits alone
+UPDATE races SET entry_fee = printf('%40s', entry_fee) WHERE length(entry_fee) < 40;
+UPDATE tournaments SET entry_fee = printf('%40s', entry_fee) WHERE length(entry_fee) < 40;
+UPDATE registrations SET fee = printf('%40s', fee) WHERE length(fee) < 40;`
 
 // The views are created again at each start, so that an older file gets the present ones. A
 // participant without a total did not run, or the service left it out. SQLite has no median:
@@ -83,10 +88,12 @@ WHERE nth = 1;
 
 DROP VIEW IF EXISTS fees;
 CREATE VIEW fees AS
-SELECT race_id, horse, sent_at, state, fee, max(start_time) AS start_time, place, json_extract(prizes, '$[' || (place - 1) || ']') AS prize
-FROM registrations LEFT JOIN participants USING (race_id, horse) LEFT JOIN races USING (race_id, start_time)
-WHERE state IN ('entered', 'unknown', 'sending') -- what may have been paid
-GROUP BY race_id, horse; -- one fee, in the row of the last of several races with that id
+SELECT race_id, horse, sent_at, state, fee, start_time, place, iif(prize IS NULL, NULL, printf('%*s', 41 + length(prize) - instr(prize || '.', '.'), prize)) AS prize
+FROM (
+	SELECT race_id, horse, sent_at, state, fee, max(start_time) AS start_time, place, json_extract(prizes, '$[' || (place - 1) || ']') AS prize
+	FROM registrations LEFT JOIN participants USING (race_id, horse) LEFT JOIN races USING (race_id, start_time)
+	WHERE state IN ('entered', 'unknown', 'sending') -- what may have been paid
+	GROUP BY race_id, horse); -- one fee, in the row of the last of several races with that id
 
 DROP VIEW IF EXISTS speed;
 CREATE VIEW speed AS
@@ -315,7 +322,7 @@ func (x *export) insertRace(tx *sql.Tx, r *horseracing.Race) error {
 	start := millis(r.StartTime.Time)
 	err := insert(tx, "races", r.MainRaceID, start, x.tier, millis(r.RegistrationDeadline.Time),
 		r.Info.Name, r.Info.HippodromeName, r.Info.HippodromeType, r.Info.Turf, r.Type, r.Length, r.Places, r.MinLevel, r.MaxLevel,
-		r.V2, r.NoEquipment, r.EntryFee.String(), digits(r.Prizes), list(r.FinalOrder), list(r.Winners))
+		r.V2, r.NoEquipment, amount(r.EntryFee), digits(r.Prizes), list(r.FinalOrder), list(r.Winners))
 	if err != nil {
 		return err
 	}
@@ -336,8 +343,11 @@ func (x *export) insertRace(tx *sql.Tx, r *horseracing.Race) error {
 
 func insertTournament(tx *sql.Tx, t *horseracing.Tournament) error {
 	return insert(tx, "tournaments", t.ID, t.Tier, millis(t.StartTime.Time), t.Name, t.HippodromeName, t.Type, t.Length, t.Places,
-		t.EntryFee.String(), digits(t.Prizes), list(t.Stages), list(t.Participants))
+		amount(t.EntryFee), digits(t.Prizes), list(t.Stages), list(t.Participants))
 }
+
+// amount returns an amount as its column has it.
+func amount(b horseracing.BigInt) string { return fmt.Sprintf("%40s", b.String()) }
 
 // digits returns amounts as a list of strings, since readers of JSON round large numbers.
 func digits(amounts []horseracing.Number) string {
@@ -407,7 +417,7 @@ func (x *export) addRegistrations(ctx context.Context, path string) error {
 			return err
 		}
 		for _, e := range entries {
-			if err := insert(tx, "registrations", e.Race, e.Horse, e.Time.UnixMilli(), string(e.State), e.Fee.String()); err != nil {
+			if err := insert(tx, "registrations", e.Race, e.Horse, e.Time.UnixMilli(), string(e.State), amount(e.Fee)); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,7 +54,7 @@ func newFake(t *testing.T, history int) (fake *horseracingtest.Server, path stri
 	return fake, filepath.Join(t.TempDir(), "races.sqlite")
 }
 
-func exec(t *testing.T, db *sql.DB, text string) {
+func change(t *testing.T, db *sql.DB, text string) {
 	t.Helper()
 	_, err := db.Exec(text)
 	must(t, err)
@@ -89,14 +91,14 @@ func TestKilledAgainAndAgainItStoresEachRaceOnce(t *testing.T) {
 	fake, path := newFake(t, 400)
 	x := newExport(t, fake, path)
 	for _, race := range []int{1, 30, 31, 150, 400} { // killed between this race and the position after it
-		exec(t, x.db, fmt.Sprintf(`
+		change(t, x.db, fmt.Sprintf(`
 			CREATE TRIGGER IF NOT EXISTS once BEFORE INSERT ON races BEGIN
 				SELECT RAISE(ABORT, 'a race is stored twice') FROM races WHERE race_id = NEW.race_id; END;
 			CREATE TRIGGER kill BEFORE UPDATE ON listings WHEN (SELECT count(*) FROM races) = %d BEGIN
 				SELECT RAISE(ABORT, 'killed'); END`, race))
 		expectError(t, x.run(t.Context(), false, false, ""), "killed")
 		expectRows(t, x, map[string][]string{`SELECT count(*) FROM races`: {strconv.Itoa(race - 1)}})
-		exec(t, x.db, `DROP TRIGGER kill`)
+		change(t, x.db, `DROP TRIGGER kill`)
 		x.db.Close()
 		x = newExport(t, fake, path)
 	}
@@ -108,7 +110,7 @@ func TestKilledAgainAndAgainItStoresEachRaceOnce(t *testing.T) {
 		want = append(want, fmt.Sprint(r.MainRaceID, r.StartTime.UnixMilli(), " ", r.EntryFee, len(r.Participants), winner.Number))
 	}
 	expectRows(t, x, map[string][]string{
-		`SELECT race_id, start_time, entry_fee, count(*), sum(iif(place = 1, horse, 0))
+		`SELECT race_id, start_time, trim(entry_fee), count(*), sum(iif(place = 1, horse, 0))
 			FROM races JOIN participants USING (race_id, start_time) GROUP BY race_id, start_time ORDER BY start_time DESC, race_id DESC`: want,
 	})
 }
@@ -135,13 +137,57 @@ func TestEveryFieldIsStoredAndARaceThatCannotBeReadIsKeptAsJSON(t *testing.T) {
 	must(t, err)
 	begin := start.UnixMilli()
 	expectRows(t, x, map[string][]string{
-		`SELECT * FROM races`:        {fmt.Sprint("7 ", begin, " 5 ", begin-60_000, ` Dawn Downs Oval Grass best_time 5 2 3 4 1 1 2500000000000000000001 ["9"] [1,0] [1]`)},
+		`SELECT * FROM races`:        {fmt.Sprint("7 ", begin, " 5 ", begin-60_000, ` Dawn Downs Oval Grass best_time 5 2 3 4 1 1 `+amount(horseracing.BigIntFrom(fee))+` ["9"] [1,0] [1]`)},
 		`SELECT * FROM participants`: {fmt.Sprint("7 ", begin, " 0 1 2 40.25 2"), fmt.Sprint("7 ", begin, " 1 2 0 0 1")},
-		`SELECT * FROM tournaments`:  {fmt.Sprint("6a 5 ", begin, ` Cup Downs worst_time 6 16 8 [] [] [{"number":1,"dropped_at_index":0,"total":80.5}]`)},
+		`SELECT * FROM tournaments`:  {fmt.Sprint("6a 5 ", begin, ` Cup Downs worst_time 6 16 `, amount(horseracing.NewBigInt(8)), ` [] [] [{"number":1,"dropped_at_index":0,"total":80.5}]`)},
 		`SELECT * FROM horses WHERE number = 1`: {fmt.Sprint("1 ", horse.Name, " ", horse.Gender, " ", horse.Breed, " ", horse.Tier, " ", horse.Generation, " ",
 			horse.Level, " ", horse.Height, " ", horse.Weight, " ", list(horse.Appearance))},
 		`SELECT json_extract(json, '$.main_race_id') FROM unreadable`: {"8"},
 	})
+}
+
+func TestAmountsCompareAndSortAsNumbers(t *testing.T) {
+	fake, path := newFake(t, 0)
+	x := newExport(t, fake, path)
+	start := horseracing.NewTimestamp(fake.Now())
+	for i, fee := range []string{"9", "2500000000000000000001", "0", "10", "99999999999999999999"} {
+		race := horseracing.Race{MainRaceID: horseracing.RaceID(i), StartTime: start}
+		must(t, race.EntryFee.UnmarshalText([]byte(fee)))
+		must(t, x.transact(t.Context(), func(tx *sql.Tx) error { return x.insertRace(tx, &race) }))
+	}
+	expectRows(t, x, map[string][]string{
+		`SELECT trim(entry_fee) FROM races ORDER BY entry_fee`:                                {"0", "9", "10", "99999999999999999999", "2500000000000000000001"},
+		`SELECT trim(max(entry_fee)), trim(min(entry_fee)) FROM races`:                        {"2500000000000000000001 0"},
+		`SELECT race_id FROM races WHERE entry_fee > printf('%40s', '10') ORDER BY entry_fee`: {"4", "1"},
+	})
+}
+
+// With REQUIRE_SERVERS the shell has to be there.
+func TestTheQueriesOfTheREADMEAreExactInTheShellOfSQLite(t *testing.T) {
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil && os.Getenv("REQUIRE_SERVERS") == "" {
+		t.Skip(err)
+	}
+	must(t, err)
+	fake, path := newFake(t, 0)
+	x := newExport(t, fake, path)
+	for i, fee := range []string{"9000000000000000001", "9000000000000000001", "36893488147419103233", "3"} {
+		race := horseracing.Race{MainRaceID: horseracing.RaceID(i), StartTime: horseracing.NewTimestamp(fake.Now())}
+		must(t, race.EntryFee.UnmarshalText([]byte(fee)))
+		must(t, x.transact(t.Context(), func(tx *sql.Tx) error { return x.insertRace(tx, &race) }))
+		change(t, x.db, fmt.Sprintf(`INSERT INTO registrations VALUES (%d, 7, 0, 'entered', '%40s')`, i, fee))
+	}
+	readme, err := os.ReadFile("README.md")
+	must(t, err)
+	var got string
+	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllSubmatch(readme, -1) {
+		printed, err := exec.Command(shell, path, string(block[1])).CombinedOutput()
+		must(t, err)
+		got += string(printed)
+	}
+	if diff := cmp.Diff("3|36893488147419103233\n7|54893488147419103238|\n", got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
@@ -161,17 +207,22 @@ func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
 		must(t, x.transact(t.Context(), func(tx *sql.Tx) error { return x.insertRace(tx, &race) }))
 	}
 	paid := filepath.Join(t.TempDir(), "l")
-	lines := ""
+	db, err := sql.Open("sqlite", paid)
+	must(t, err)
+	defer db.Close()
+	must(t, ledger.Create(t.Context(), db, x.client))
 	for race, state := range map[int]ledger.State{11: ledger.Entered, 2: ledger.Unknown, 3: ledger.Refused, 4: ledger.Absent} {
-		lines += fmt.Sprintf(`{"v":1,"service":"s","time":"2025-01-01T00:00:00Z","horse":1,"race":%d,"fee":2500000000000000000001,"state":%q}`+"\n", race, state)
+		change(t, db, fmt.Sprintf(`INSERT INTO horseracing_entries VALUES (1, %d, 0, '%d', '%s', '')`, race, 10-race%10, state))
 	}
-	must(t, os.WriteFile(paid, []byte(lines), 0o600))
+	change(t, x.db, `INSERT INTO registrations VALUES (5, 5, 5, 'entered', '7')`) // as an older version of the program stored it
+	must(t, x.open(t.Context(), path))
+	expectRows(t, x, map[string][]string{`SELECT length(fee) FROM registrations`: {"40"}})
 	must(t, x.run(t.Context(), false, false, paid))
 	expectRows(t, x, map[string][]string{
 		`SELECT horse, starts, places, average_place, average_runners FROM form`: {
 			"1 12 1 2 1 2 1 2 1 2 1 2 1.5 3", "2 12 2 1 2 1 2 1 2 1 2 1 1.5 3", "3 12 3 3 3 3 3 3 3 3 3 3 3 3"},
-		`SELECT race_id, state, fee, place, prize FROM fees`: {
-			"2 unknown 2500000000000000000001 2 <nil>", "11 entered 2500000000000000000001 1 700"},
+		`SELECT race_id, state, trim(fee), place, trim(prize), length(prize) FROM fees ORDER BY fee`: {
+			"2 unknown 8 2 <nil> <nil>", "11 entered 9 1 700 40"},
 		`SELECT total, median, percent, runs FROM speed WHERE horse = 2 AND race_id = 11 ORDER BY total`: {
 			"50 55.5 -9.91 24", "61 55.5 9.91 24"},
 	})
@@ -211,7 +262,7 @@ func TestADatabaseOfAnotherProgramServiceOrTimeIsRefused(t *testing.T) {
 	other := &export{service: "another"}
 	expectError(t, other.open(t.Context(), path), "it holds races of a fake, not of another")
 	other.db.Close()
-	exec(t, x.db, `PRAGMA application_id = 7`)
+	change(t, x.db, `PRAGMA application_id = 7`)
 	expectError(t, other.open(t.Context(), path), "another program")
 	other.db.Close()
 	expectRows(t, x, map[string][]string{`SELECT application_id FROM pragma_application_id`: {"7"}}) // it was not changed
