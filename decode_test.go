@@ -118,6 +118,7 @@ func TestDecodeAcceptsWhatHasOneObviousMeaning(t *testing.T) {
 		"a cooldown that is over":           {"Horses.Get", `{"number":1042,"breeding_cooldown":"2026-01-01T00:00:00.250Z"}`, &horseracing.Horse{Number: 1042, BreedingCooldown: &at}},
 		"a cooldown that is null":           {"Horses.Get", `{"number":1042,"breeding_cooldown":null}`, &horseracing.Horse{Number: 1042}},
 		"a cooldown without a zone: UTC":    {"Horses.Get", `{"number":1042,"breeding_cooldown":"2026-01-01T00:00:00.250"}`, &horseracing.Horse{Number: 1042, BreedingCooldown: &at}},
+		"a cooldown with a space":           {"Horses.Get", `{"number":1042,"breeding_cooldown":"2026-01-01 00:00:00.250"}`, &horseracing.Horse{Number: 1042, BreedingCooldown: &at}},
 		"a cooldown in milliseconds":        {"Horses.Get", `{"number":1042,"breeding_cooldown":1767225600250}`, &horseracing.Horse{Number: 1042, BreedingCooldown: &at}},
 		"a cooldown that cannot be read":    {"Horses.Get", `{"number":1042,"breeding_cooldown":"soon"}`, &horseracing.Horse{Number: 1042}},
 		"a cooldown that may be in seconds": {"Horses.Get", `{"number":1042,"breeding_cooldown":1767225600}`, &horseracing.Horse{Number: 1042}},
@@ -128,7 +129,8 @@ func TestDecodeAcceptsWhatHasOneObviousMeaning(t *testing.T) {
 	}
 	var drift []string
 	double.Must(valueOf(t, "Races.Open", `[{"main_race_id":"11","v2":1,"length":12.0}]`, collecting(&drift)))
-	double.Equal(t, "drift", []string{"wrong_type [].main_race_id", "wrong_type [].v2"}, drift)
+	double.Must(valueOf(t, "Horses.Get", `{"number":1042,"breeding_cooldown":"2026-01-01 00:00:00Z"}`, collecting(&drift)))
+	double.Equal(t, "drift", []string{"wrong_type [].main_race_id", "wrong_type [].v2", "wrong_type breeding_cooldown"}, drift)
 }
 
 // FuzzResponses gives the same bytes to every operation: each reads them or returns

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -161,7 +162,8 @@ func (r *reader) leaf(text jsontext.Value, out reflect.Value, pointer string, is
 	}
 }
 
-// Obvious returns options that also read a string with JSON in it as that, and 0 and 1 as booleans.
+// Obvious returns options that also read a string with JSON in it as that, 0 and 1 as booleans, and a
+// date with a space in place of the T.
 func Obvious(member json.Options) json.Options {
 	others, _ := json.GetOption(member, json.WithUnmarshalers)
 	return json.JoinOptions(member, json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
@@ -181,7 +183,10 @@ func Obvious(member json.Options) json.Options {
 		if inner == "null" {
 			return errors.ErrUnsupported
 		}
-		return json.Unmarshal([]byte(inner), out, member)
+		if json.Unmarshal([]byte(inner), out, member) == nil {
+			return nil
+		}
+		return json.Unmarshal(bytes.Replace(text, []byte(" "), []byte("T"), 1), out, member)
 	}), others)))
 }
 
