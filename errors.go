@@ -63,7 +63,7 @@ const (
 // response, or else 429 or 503.
 //
 // An HTML page with a status 4xx is from a proxy or a firewall. The error matches ErrHTML and the
-// sentinel of its status, and its text says that the page is not from the service.
+// sentinel of its status.
 //
 // The shape of error responses is undocumented. Message is taken from the members in
 // which services commonly put it, or else is the first line of the body or a short
@@ -83,7 +83,7 @@ type APIError struct {
 
 	absent  bool // a successful response that does not contain the entry
 	isHTML  bool // an HTML page, which is not the service's
-	hadBody bool // a GET request with a body
+	hadBody bool // a GET request with a body, and none was accepted so far
 }
 
 // Error names the operation, the status, the service's message and, if that is known,
@@ -113,9 +113,11 @@ func (e *APIError) advice() string {
 	case isRedirect(e.StatusCode):
 		return "; redirects are not followed, because that could send the API key to another host: change the base URL"
 	case e.isHTML && mayRefuseBody:
-		return "; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"
+		return "; the page is probably from a proxy or firewall, which may refuse GET requests with a body: use a network without it"
+	case e.isHTML && (e.StatusCode == http.StatusForbidden || e.StatusCode == http.StatusTooManyRequests):
+		return "; the page is probably from a proxy or firewall, which may limit the rate of requests: WithRateLimit sets a limit"
 	case e.isHTML && e.StatusCode <= 499:
-		return "; the page is from a proxy or firewall, not from the service"
+		return "; the page is probably from a proxy or firewall, not from the service"
 	case e.StatusCode == http.StatusUnauthorized:
 		return "; check the API key"
 	case e.StatusCode == http.StatusNotFound && e.Method == http.MethodGet && !strings.Contains(e.Route, "{"):
@@ -127,7 +129,7 @@ func (e *APIError) advice() string {
 	case e.StatusCode == http.StatusTooManyRequests:
 		return "; send fewer requests: WithRateLimit sets a limit"
 	case e.StatusCode == http.StatusForbidden && mayRefuseBody:
-		return "; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: connect without it"
+		return "; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: use a network without it"
 	}
 	return ""
 }
@@ -256,7 +258,7 @@ type TransportError struct {
 	Attempts int    // requests that were sent; 0 if none was
 	Err      error  // the cause
 
-	hadBody bool // a GET request with a body
+	hadBody bool // a GET request with a body, and none was accepted so far
 }
 
 // Error names the operation and the cause.
@@ -270,7 +272,7 @@ func (e *TransportError) advice() string {
 	case transport.IsPlainServer(e.Err):
 		return "; the server does not speak TLS: should the base URL begin with http:// instead?"
 	case isTimeout && e.hadBody:
-		return "; some proxies drop the body of a GET request, for which a service may then wait: connect without them"
+		return "; some proxies drop the body of a GET request, for which a service may then wait: use a network without such a proxy"
 	}
 	return ""
 }
@@ -364,7 +366,7 @@ func (r *request) attemptError(o *call.Outcome) error {
 // transportError returns the error of a call without a complete response.
 func (r *request) transportError(o *call.Outcome, cause error) *TransportError {
 	return &TransportError{
-		Method: r.Method, Route: r.Route, ID: r.ID, Attempts: o.Number, Err: r.Keys.Error(cause), hadBody: r.hasReadBody(),
+		Method: r.Method, Route: r.Route, ID: r.ID, Attempts: o.Number, Err: r.Keys.Error(cause), hadBody: r.hasReadBody() && !r.acceptsBodies.Load(),
 	}
 }
 
@@ -388,7 +390,7 @@ func (r *request) entryError(index int, id string, entry []byte, problem error) 
 func (r *request) newAPIError(a *call.Attempt, status int) *APIError {
 	return &APIError{
 		StatusCode: status, Method: r.Method, Route: r.Route, ID: r.ID, Header: r.Keys.Header(a.Header),
-		RetryAfter: transport.RetryAfter(a.Header), Attempts: a.Number, hadBody: r.hasReadBody(),
+		RetryAfter: transport.RetryAfter(a.Header), Attempts: a.Number, hadBody: r.hasReadBody() && !r.acceptsBodies.Load(),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -41,13 +42,13 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OpenRaces, double.Respond(301, "", "Location: https://user:pass@new.test/x?a=b"), open + "status 301 Moved Permanently: to https://new.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
 		{double.OpenRaces, double.Respond(307, "", "Location: /moved"), open + "status 307 Temporary Redirect: to https://game.test; redirects are not followed, because that could send the API key to another host: change the base URL"},
 		{double.OpenRaces, double.Respond(308, "", "Location: https://%zz/"), open + "status 308 Permanent Redirect: to an unreadable location; redirects are not followed, because that could send the API key to another host: change the base URL"},
-		{double.Owned, double.Respond(403, page), owned + "status 403 Forbidden: an HTML page; the page is from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
-		{double.OpenRaces, double.Respond(401, page), open + "status 401 Unauthorized: an HTML page; the page is from a proxy or firewall, not from the service"},
+		{double.Owned, double.Respond(403, page), owned + "status 403 Forbidden: an HTML page; the page is probably from a proxy or firewall, which may refuse GET requests with a body: use a network without it"},
+		{double.OpenRaces, double.Respond(401, page), open + "status 401 Unauthorized: an HTML page; the page is probably from a proxy or firewall, not from the service"},
 		{double.OpenRaces, double.Respond(403, `{"message":"Forbidden"}`), open + "status 403 Forbidden: Forbidden"},
-		{double.Owned, double.Respond(403, `{"message":"Forbidden"}`), owned + "status 403 Forbidden: Forbidden; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: connect without it"},
+		{double.Owned, double.Respond(403, `{"message":"Forbidden"}`), owned + "status 403 Forbidden: Forbidden; if the keys are right, this may be from a proxy or firewall, which may refuse GET requests with a body: use a network without it"},
 		{double.Owned, double.Respond(403, "", "Retry-After: 60"), owned + "status 403 Forbidden; wait 1m0s before the next request"},
-		{double.Owned, double.Respond(404, page), owned + "status 404 Not Found: an HTML page; the page is from a proxy or firewall, not from the service"},
-		{double.Owned, httpmock.NewErrorResponder(&transport.TimeoutError{Timeout: 5 * time.Second, SetBy: "A"}), owned + "no complete response within the 5s of A; some proxies drop the body of a GET request, for which a service may then wait: connect without them"},
+		{double.Owned, double.Respond(404, page), owned + "status 404 Not Found: an HTML page; the page is probably from a proxy or firewall, not from the service"},
+		{double.Owned, httpmock.NewErrorResponder(&transport.TimeoutError{Timeout: 5 * time.Second, SetBy: "A"}), owned + "no complete response within the 5s of A; some proxies drop the body of a GET request, for which a service may then wait: use a network without such a proxy"},
 		{double.OpenRaces, httpmock.NewErrorResponder(&transport.TimeoutError{Timeout: 5 * time.Second, SetBy: "A"}), open + "no complete response within the 5s of A"},
 
 		{double.OneHorse, httpmock.NewErrorResponder(double.ErrReset), "GET /api/v1/horses/7: connection reset by peer"},
@@ -87,6 +88,18 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 	} {
 		err := test.call(t.Context(), double.Client(t, test.response, horseracing.WithMaxResponseBytes(4096), double.NoRetries()))
 		double.Equal(t, "text", test.want, fmt.Sprint(err))
+	}
+}
+
+// After a GET with a body was accepted, bodies are not suspected, and a page may be that of a rate limit.
+func TestErrorTextDoesNotSuspectBodiesThatWereAccepted(t *testing.T) {
+	body, status := "[]", 200
+	c := double.Client(t, func(req *http.Request) (*http.Response, error) { return double.Respond(status, body)(req) }, double.NoRetries())
+	double.Error(t, "accepted", nil, "", double.Owned(t.Context(), c))
+	body = "<html>"
+	for refused, want := range map[int]string{400: "proxy or firewall, not from the service", 403: "WithRateLimit", 429: "WithRateLimit"} {
+		status = refused
+		double.Error(t, fmt.Sprint(status), horseracing.ErrHTML, want, double.Owned(t.Context(), c))
 	}
 }
 

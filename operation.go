@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 
@@ -30,6 +31,9 @@ type backend struct {
 	decoding    decode.Options
 	drifts      drifts
 	onSkip      func(context.Context, error) // of WithSkipHandler; may be nil
+
+	acceptsBodies atomic.Bool // a GET with a body was accepted
+	tiers         tierNames
 }
 
 // operation is one operation of the service, and how its response is read.
@@ -170,10 +174,10 @@ func getEntry[T any, S ~struct{ *backend }](ctx context.Context, s *S, op operat
 
 // request is what a call sends, and what its response is read and its errors are made with.
 type request struct {
+	*backend
 	call.Request
-	op       operation
-	config   callConfig
-	decoding decode.Options
+	op     operation
+	config callConfig
 }
 
 // do makes one call: it sends the request of an operation until an attempt is final, and returns
@@ -196,7 +200,7 @@ func (b *backend) do(ctx context.Context, op operation, into decoder, opts []Cal
 
 // newRequest returns the request of an operation, or why the call cannot be made with these options.
 func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOption) (*request, error) {
-	r := &request{op: op, config: callConfig{retry: b.retry}, decoding: b.decoding}
+	r := &request{backend: b, op: op, config: callConfig{retry: b.retry}}
 	if op.isPage {
 		r.config.retry.Max = b.pageRetries
 	}

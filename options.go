@@ -147,8 +147,8 @@ func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.calls.Limiter = l }
 }
 
-// WithLogger logs every attempt at level Debug, and a retry at level Warn when it is sent,
-// with operation, status and duration, and never with a header, a body or a key. Level Warn
+// WithLogger logs every attempt at level Debug, and a retry at level Warn when its wait begins,
+// with its cause and how long it will wait, with operation, status and duration, and never with a header, a body or a key. Level Warn
 // also reports retries prevented by the retry budget, and waits while the service refuses
 // requests (after five seconds, then once a minute). Level Info reports the end of such a
 // wait. A page of a [Pager] or [Follower] that is sent again after a refusal is logged only at

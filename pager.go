@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -217,12 +218,12 @@ func ceilMilli(t time.Time) int64 {
 // paged declares a paged listing. Each stands beside the methods of its resource, as finishedRaces does.
 type paged[T any] struct {
 	route         string
-	byOffset      bool                                    // pages are requested by offset, not by start time
-	cursors       string                                  // the kind of its pagers' cursors; no other listing has it
-	followCursors string                                  // the kind of its followers' cursors, if it has followers
-	startAndTier  func(*T) (start Timestamp, tier TierID) // of an entry; the tier that it names, zero if that is not known
-	isPending     func(*T) bool                           // reports whether an entry is listed before it has its result, or is nil if none is
-	lookback      time.Duration                           // of followers, by default
+	byOffset      bool                                   // pages are requested by offset, not by start time
+	cursors       string                                 // the kind of its pagers' cursors; no other listing has it
+	followCursors string                                 // the kind of its followers' cursors, if it has followers
+	startAndTier  func(*T) (Timestamp, TierID, TierName) // of an entry, which has the number of its tier, or its name
+	isPending     func(*T) bool                          // reports whether an entry is listed before it has its result, or is nil if none is
+	lookback      time.Duration                          // of followers, by default
 }
 
 // source is a listing of one tier, as a pager or a follower reads it.
@@ -275,9 +276,9 @@ func (s *source[T]) page(ctx context.Context, r walk.Request) ([]entry.Entry[*T]
 	hasStart, hasPosition := false, false
 	for i := range l.entries {
 		e := &l.entries[i]
-		start, tier := s.startAndTier(e.Value)
+		start, tier, name := s.startAndTier(e.Value)
 		e.Start, e.NoStart = start.UnixMilli(), start.UnixMilli() <= 0
-		if how := s.mismatch(r, e.Start, tier); how != "" {
+		if how := s.mismatch(r, e.Start, tier, name); how != "" {
 			return nil, listingError(op, &walk.Problem{How: how, IsIgnored: true})
 		}
 		isPlaced := e.ID != "" && !e.NoStart
@@ -312,15 +313,43 @@ func (s *source[T]) body(r walk.Request) any {
 
 // mismatch returns how an entry shows that the body of the request was ignored, or the empty string. A
 // request that names no tier is for the default one, which the service perhaps does not have.
-func (s *source[T]) mismatch(r walk.Request, start int64, tier TierID) string {
+func (s *source[T]) mismatch(r walk.Request, start int64, tier TierID, name TierName) string {
 	requested := cmp.Or(s.tier, TierOmega)
+	if name == TierNameOmega {
+		tier = TierOmega
+	}
+	found := cmp.Or(string(name), fmt.Sprint(tier))
 	switch {
 	case !s.byOffset && start > r.From:
 		return "an entry starts after start_time_from"
-	case tier == 0 || tier == requested:
+	case tier == requested || tier == 0 && !s.backend.tiers.isOther(requested, name):
 		return ""
 	case s.tier == 0:
-		return fmt.Sprintf("the query names no tier, and an entry is of tier %d instead of the default %d: name a tier", tier, requested)
+		return fmt.Sprintf("the query names no tier, and an entry is of tier %s instead of the default %d: name a tier", found, requested)
 	}
-	return fmt.Sprintf("tier %d was requested, and an entry is of tier %d", requested, tier)
+	return fmt.Sprintf("tier %d was requested, and an entry is of tier %s", requested, found)
+}
+
+// tierNames are the names of tiers, as their listings have shown them. Only that of TierOmega is documented.
+type tierNames struct {
+	mu    sync.Mutex
+	names map[TierID]TierName
+}
+
+// isOther reports whether a name is that of another tier.
+func (t *tierNames) isOther(requested TierID, name TierName) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if name == "" || t.names[requested] == name {
+		return false
+	}
+	for _, known := range t.names {
+		if known == name {
+			return true
+		}
+	}
+	if t.names[requested] == "" {
+		t.names[requested] = name
+	}
+	return t.names[requested] != name
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,14 +36,15 @@ func TestPagerRoundsBeforeAndSinceUpToTheMillisecond(t *testing.T) {
 	}
 }
 
-// A cache by URL responds with the tier of another query. Another name of a tier is not noticed.
+// A cache by URL responds with the tier of another query.
 func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 	for _, test := range []struct {
 		requested horseracing.TierID
 		tier      string // of the entry: races have its name, tournaments its number
 		want      string // in the error, or empty for none
 	}{
-		{3, `"Omega"`, "tier 3 was requested, and an entry is of tier 5"}, {3, `"Beta"`, ""}, {0, `"Beta"`, ""}, {0, `"Omega"`, ""},
+		{3, `"Omega"`, "tier 3 was requested, and an entry is of tier Omega"}, {3, `"Beta"`, ""}, {0, `"Omega"`, ""}, {3, `""`, ""},
+		{0, `"Beta"`, "an entry is of tier Beta instead of the default 5: name a tier"}, {5, `"Beta"`, "tier 5 was requested, and an entry is of tier Beta"},
 		{3, "5", "tier 3 was requested, and an entry is of tier 5"}, {3, "3", ""}, {0, "5", ""},
 		{5, "3", "tier 5 was requested, and an entry is of tier 3"},
 		{0, "3", "an entry is of tier 3 instead of the default 5: name a tier"}, // or the service has no tier 5
@@ -62,6 +64,23 @@ func TestPagerRefusesAResponseForAnotherTier(t *testing.T) {
 				double.Equal(t, name, true, strings.Contains(fmt.Sprint(err), cmp.Or(test.want, "nil")))
 			}
 		})
+	}
+}
+
+// The names of most tiers are undocumented: the first listing that shows one has it.
+func TestPagerLearnsTheNamesOfTiers(t *testing.T) {
+	tier := ""
+	c := double.Client(t, func(req *http.Request) (*http.Response, error) {
+		return double.Respond(200, fmt.Sprintf(`[{"main_race_id":1,"start_time":1700000000000,"tier":%q}]`, tier))(req)
+	})
+	for _, test := range []struct {
+		requested horseracing.TierID
+		tier      string
+		want      error
+	}{{3, "Gamma", nil}, {2, "Gamma", horseracing.ErrBodyIgnored}, {3, "Beta", horseracing.ErrBodyIgnored}, {2, "Beta", nil}, {3, "Gamma", nil}} {
+		tier = test.tier
+		_, err := c.Races.Results(horseracing.ResultsQuery{Tier: test.requested}).Take(t.Context(), 1)
+		double.Error(t, fmt.Sprintf("tier %d, an entry of %s", test.requested, test.tier), test.want, "", err)
 	}
 }
 

@@ -63,6 +63,9 @@ func (r *request) accept(a *call.Attempt, into decoder) error {
 	if isProblem {
 		return r.decodeError(problem)
 	}
+	if r.hasReadBody() {
+		r.acceptsBodies.Store(true)
+	}
 	return nil
 }
 

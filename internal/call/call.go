@@ -209,6 +209,11 @@ func (c *Caller) checkRetry(ctx context.Context, _ *http.Response, _ error) (boo
 	if f.next.cost > 0 {
 		f.failures++
 	}
+	wait := max(f.next.wait, f.waiter.Wait)
+	isTooLong := !f.IsPage && wait > f.Retry.MaxWait // the pace ends the call
+	if f.next.again && !isTooLong && !(f.IsPage && f.last.meaning == transport.Refused) {
+		c.log(f, slog.LevelWarn, "retry", slog.Duration("wait", wait))
+	}
 	return f.next.again, nil
 }
 
@@ -256,9 +261,6 @@ func (c *Caller) attempt(req *http.Request) (resp *http.Response, _ error) {
 				return noResponse(req), nil
 			}
 		}
-	}
-	if f.last.Number > 0 && !(f.IsPage && f.last.meaning == transport.Refused) {
-		c.log(f, slog.LevelWarn, "retry", slog.Duration("wait", time.Since(f.last.Ended)))
 	}
 	if c.header(req.Header); f.NoCache { // beside the cookies that the http.Client has added
 		req.Header.Set("Cache-Control", "no-cache")

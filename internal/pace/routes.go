@@ -32,6 +32,7 @@ type Kind struct {
 type Waiter struct {
 	Kind
 	RefusedFor time.Duration // for how long its route had accepted nothing when its last request was reported
+	Wait       time.Duration // how long the next request of its call will wait, as far as was known then
 
 	route  *route        // set when it joins
 	sent   time.Time     // its last request
@@ -131,17 +132,22 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 			continue
 		}
 		w := q.waiters[0]
-		from := later(p.heldUntil(w), w.route.from(w.Patient), p.common.from(w.Patient))
-		if l := p.politeTo(w); l != nil {
-			from = later(from, l.from(false))
-		}
-		if now.Before(from) {
+		if from := p.from(w); now.Before(from) {
 			at = earlier(at, from)
 		} else if next == nil || cmp.Or(cmp.Compare(w.Priority, next.Priority), w.began.Compare(next.began)) < 0 {
 			next = w
 		}
 	}
 	return next, at
+}
+
+// from returns when a request may be sent, as far as it is known.
+func (p *Routes) from(w *Waiter) time.Time {
+	from := later(p.heldUntil(w), w.route.from(w.Patient), p.common.from(w.Patient))
+	if l := p.politeTo(w); l != nil {
+		from = later(from, l.from(false))
+	}
+	return from
 }
 
 // politeTo returns the route whose pace a write keeps, too, and counts for, or nil if there is none. The learner of
@@ -190,6 +196,7 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 	case outcome == Accepted && w.sent.After(p.unavailable.since):
 		p.unavailable.until = time.Time{}
 	}
+	w.Wait = max(0, p.from(w).Sub(now))
 }
 
 // isOwn reports whether a refusal of r shows a limit of r alone, because another route was
