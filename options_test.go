@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/go-retryablehttp"
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
@@ -21,15 +22,16 @@ import (
 
 func TestNewClientChecksOptions(t *testing.T) {
 	for name, opt := range map[string]horseracing.Option{
-		"a negative wait":        horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
-		"waits in wrong order":   horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
-		"no time":                horseracing.WithAttemptTimeout(0),
-		"no rate":                horseracing.WithRateLimit(0, 1),
-		"no burst":               horseracing.WithRateLimit(1, 0),
-		"a newline":              horseracing.WithUserAgent("a\nb"),
-		"no bytes":               horseracing.WithMaxResponseBytes(0),
-		"no wrapper":             horseracing.WithTransportWrapper(nil),
-		"a wrapper of no result": horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
+		"a negative wait":          horseracing.WithRetry(horseracing.Retry{MinWait: -time.Second}),
+		"waits in wrong order":     horseracing.WithRetry(horseracing.Retry{MinWait: 2 * time.Second, MaxWait: time.Second}),
+		"no time":                  horseracing.WithAttemptTimeout(0),
+		"no rate":                  horseracing.WithRateLimit(0, 1),
+		"no burst":                 horseracing.WithRateLimit(1, 0),
+		"a newline":                horseracing.WithUserAgent("a\nb"),
+		"no bytes":                 horseracing.WithMaxResponseBytes(0),
+		"no wrapper":               horseracing.WithTransportWrapper(nil),
+		"a transport that repeats": horseracing.WithHTTPClient(retryablehttp.NewClient().StandardClient()),
+		"a wrapper of no result":   horseracing.WithTransportWrapper(func(http.RoundTripper) http.RoundTripper { return nil }),
 	} {
 		checkInvalid(t, name, "With", errorOf(horseracing.NewClient(double.Service, double.AppKey, opt)))
 	}

@@ -147,12 +147,14 @@ func TestVisibleShowsNoKeyThatWasHidden(t *testing.T) {
 	}
 }
 
-// The end of a text that was cut is left out, as it may be the beginning of a key.
+// The end of a text that was cut is left out, as it may be the beginning of a key, also in the middle of a character.
 func TestTextThatIsCutShowsNoBeginningOfAKey(t *testing.T) {
-	text := "your key: " + key + url.QueryEscape(key) + "!"
-	for n := range len(text) + 1 {
-		if got := New(key).Truncated(text[:n]); strings.Contains(got, key[:2]) || !strings.HasPrefix("your key: "+Placeholder+Placeholder+"!", got) || n < 10 && len(got) < n-1 {
-			t.Errorf("at %d: %q", n, got)
+	for _, key := range []string{key, "sécret-ключ-of-a-horse", "ключ-of-a-horse"} {
+		text := "your key: " + key + url.QueryEscape(key) + "!"
+		for n := range len(text) + 1 {
+			if got := New(key).Truncated(text[:n]); strings.Contains(got, key[:2]) || !strings.HasPrefix("your key: "+Placeholder+Placeholder+"!", got) || n < 10 && len(got) < n-1 {
+				t.Errorf("at %d: %q", n, got)
+			}
 		}
 	}
 	equal(t, "without a key", "no key", New().Truncated("no key"))

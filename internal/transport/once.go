@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -116,11 +117,22 @@ func (w *Wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		GetConn: func(string) { wanted.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { found.Store(true) },
 	}))))
+	if err != nil {
+		err = withoutAdvice(err)
+	}
 	// Another RoundTripper may send a request by other ways than those that it traces.
 	if err != nil && w.proves && wanted.Load() && !found.Load() {
 		err = &UnsentError{err}
 	}
 	return resp, err
+}
+
+// withoutAdvice drops the advice of net/http to set GetBody, with which it would send a write again.
+func withoutAdvice(err error) error {
+	if text, _, found := strings.Cut(err.Error(), "; define Request.GetBody"); found {
+		return errors.New(text)
+	}
+	return err
 }
 
 // read sends a read. If the one before has timed out, what is left of its connections may be as dead, as

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -44,6 +45,16 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	if err != nil || len(sent) != 1 || sent[0].GetBody != nil || len(sent[0].Header) != 0 {
 		t.Errorf("%d requests, %v", len(sent), err)
 	}
+}
+
+// To follow it would have a registration sent twice.
+func TestWireDropsTheAdviceOfNetHTTPToSetGetBody(t *testing.T) {
+	wire := NewWire(tripFunc(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("http2: Transport: cannot retry err [GOAWAY] after Request.Body was written; define Request.GetBody to avoid this error")
+	}))
+	post, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
+	_, err := Once{wire}.RoundTrip(post)
+	equal(t, "text", "http2: Transport: cannot retry err [GOAWAY] after Request.Body was written", err.Error())
 }
 
 // dials returns a transport whose connections are these, one after the other; nil is one that fails.
@@ -113,7 +124,8 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 		"another, after a request without one":    {tripFunc(fails), afterAnother(nil), false},
 		"no connection, after a request with one": {dials(nil), afterAnother(closed()), true},
 		"a connection, after a request with none": {dials(closed()), afterAnother(nil), false},
-		"a wrapper that fails":                    {dials(), func(req *http.Request, _ *Wire) (*http.Response, error) { return fails(req) }, false},
+		"no proxy":             {&http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return nil, errReset }}, direct, true},
+		"a wrapper that fails": {dials(), func(req *http.Request, _ *Wire) (*http.Response, error) { return fails(req) }, false},
 	} {
 		wire := NewWire(test.transport)
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://game.test/", strings.NewReader("{}"))
