@@ -202,7 +202,9 @@ func (c *Caller) checkRetry(ctx context.Context, _ *http.Response, _ error) (boo
 	}
 	f.last.refusedFor = min(f.waiter.RefusedFor, time.Since(f.began))
 	f.next = decide(f.Request, &f.last, f.failures, ctx.Err(), rand.Float64())
-	if c.budget.Refund(f.next.refund); !c.budget.Spend(f.next.cost) {
+	if f.next.refund > 0 {
+		c.budget.Refund(f.next.refund)
+	} else if !c.budget.Spend(f.next.cost) {
 		c.log(f, slog.LevelWarn, "no retry: the retry budget is spent")
 		f.next = decision{}
 	}

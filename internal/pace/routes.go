@@ -189,14 +189,18 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 		w.RefusedFor = now.Sub(r.backoff.began)
 	}
 	p.common.report(now, w.sent, forAll, hold.Route > 0)
-	r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
+	if hold.Walks > 0 {
+		r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
+	}
 	switch {
 	case outcome == Unavailable:
 		p.unavailable.since, p.unavailable.until = now, later(p.unavailable.until, now.Add(hold.Route))
 	case outcome == Accepted && w.sent.After(p.unavailable.since):
 		p.unavailable.until = time.Time{}
 	}
-	w.Wait = max(0, p.from(w).Sub(now))
+	if w.Wait = 0; outcome != Accepted {
+		w.Wait = max(0, p.from(w).Sub(now))
+	}
 }
 
 // isOwn reports whether a refusal of r shows a limit of r alone, because another route was

@@ -510,6 +510,45 @@ func TestRule2AFailureOfAProbeDoesNotHurryTheNext(t *testing.T) {
 	within(t, "requests in five seconds", 0, sent, 11)
 }
 
+// TestRule2ALateOutcomeIsNotThatOfTheProbe: after five seconds without one, another probe was sent.
+func TestRule2ALateOutcomeIsNotThatOfTheProbe(t *testing.T) {
+	l, first, second := newFree(), simStart.Add(time.Second), simStart.Add(6*time.Second)
+	l.report(simStart, simStart, Refused, false)
+	l.send(first)
+	l.send(second)
+	l.report(second, first, Unclear, false)
+	equal(t, "the next probe", second.Add(5*time.Second), l.from(true))
+}
+
+// TestRule9AWriteKeepsThePaceOfA503 of another route, except while that route sends probes, and except for a
+// limit that is that route's own.
+func TestRule9AWriteKeepsThePaceOfA503(t *testing.T) {
+	for accepted, isOwn := range map[int]bool{1: false, 90: true} {
+		p, now := NewRoutes(func() float64 { return 0.5 }), simStart
+		report := func(route string, priority Priority, outcome Outcome) {
+			now = now.Add(time.Second)
+			p.Report(now, p.sendNow(now, route, priority), outcome, Hold{})
+		}
+		report("races", Walk, Unavailable)
+		p.routes["races"].backoff = &backoff{began: now, until: now.Add(time.Hour)}
+		for range accepted {
+			report("horse", Read, Accepted)
+		}
+		report("races", Walk, Unavailable)
+		w := join(now, p, "register", Write)
+		next, _ := p.Next(now)
+		equal(t, fmt.Sprintf("%d accepted: the write need not wait", accepted), w, next)
+		p.routes["races"].backoff = nil
+		p.unavailable.route = nil
+		for range accepted {
+			report("horse", Read, Accepted)
+		}
+		report("races", Walk, Unavailable)
+		p.routes["races"].backoff = nil
+		equal(t, fmt.Sprintf("%d accepted: a limit of its own", accepted), isOwn, p.politeTo(w) == nil)
+	}
+}
+
 // TestRule9ARegistrationIsNotTheProbeOfA503 of another route: refused, its outcome would be
 // unknown. It waits until that Retry-After ends or another route is accepted.
 func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
@@ -552,6 +591,11 @@ func TestRule10WhoGoesFirst(t *testing.T) {
 		equal(t, fmt.Sprintf("the %d.", i), want, got)
 		l.Leave(want)
 	}
+	enter("a", Read)
+	retried := &Waiter{Kind: Kind{"a", Read, false, 0}, waited: time.Second}
+	l.Join(now, retried)
+	got, _ := l.Next(simStart)
+	equal(t, "what its call has waited counts", retried, got)
 }
 
 // TestRule9AWriteMeetsFew503s: in percent at most twice as many as reads and one, behind a gateway that refuses with

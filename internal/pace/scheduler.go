@@ -135,8 +135,8 @@ func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
 }
 
 // late returns a call that has waited for too long, or would because its route is held. If there
-// is none, at is when one will be.
-func (s *Scheduler) late(now time.Time) (w *Waiter, at time.Time) {
+// is none, it returns when one will be, or at if that is earlier.
+func (s *Scheduler) late(now, at time.Time) (*Waiter, time.Time) {
 	for _, q := range s.routes.queues {
 		if len(q.waiters) == 0 || q.Patient {
 			continue
@@ -186,14 +186,14 @@ func (s *Scheduler) dispatch(now time.Time) {
 		s.asked = now
 		go s.ask(next.ctx, next)
 	}
-	late, deadline := s.late(now)
-	for ; late != nil; late, deadline = s.late(now) {
+	late, soonest := s.late(now, at)
+	for ; late != nil; late, soonest = s.late(now, at) {
 		s.end(now, late, s.routes.expired(now, late))
 	}
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	if at = earlier(at, deadline); at.After(now) {
-		s.timer = time.AfterFunc(at.Sub(now), func() { s.update(func(time.Time) {}) })
+	if soonest.After(now) {
+		s.timer = time.AfterFunc(soonest.Sub(now), func() { s.update(func(time.Time) {}) })
 	}
 }
