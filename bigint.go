@@ -3,6 +3,8 @@ package horseracing
 import (
 	"bytes"
 	"cmp"
+	"database/sql/driver"
+	"encoding"
 	"errors"
 	"fmt"
 	"math/big"
@@ -15,30 +17,32 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// TokenDecimals is the number of decimal places of a token that this module assumes, as is usual for
-// amounts of this size. The service does not document it.
+// TokenDecimals is the number of decimal places of a token that this module assumes. The service
+// does not document it.
 const TokenDecimals = 18
 
-// BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more. The
-// zero value is 0. Compare with Cmp or Equal.
+// BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more, whose unit is
+// undocumented; see [TokenDecimals]. The zero value is 0. Compare with Cmp or Equal.
 //
-// The unit of fees and prizes is undocumented. With [TokenDecimals], FormatUnits returns an amount
-// in tokens, and ParseUnits parses one.
+// It decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as JavaScript writes
+// integers from 10^21 on), and integers in quotes. Fractions, other notations, and more than 100
+// digits are errors. null and NULL are zero.
 //
-// A BigInt decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as
-// JavaScript writes integers from 10^21 on), and quoted base-10 integers. null decodes as
-// zero. Decoding fails for fractions, other notations, and more than 100 digits.
+// A BigInt or a [Number] is a number in JSON, which JavaScript and others round beyond 2^53: for
+// those, encode String. It is text with all digits in BSON, CBOR, gob, MessagePack, TOML, YAML and
+// database/sql. Encoders that read exported fields instead of calling methods, such as parquet-go,
+// mapstructure and hashstructure, store nothing of it, without an error: give them String, too.
 //
-// Every encoder keeps all digits: JSON as a number, and BSON, CBOR, gob, MessagePack, TOML and
-// YAML as text.
+// In a database a column of type TEXT keeps all digits, and so does NUMERIC in PostgreSQL. NUMERIC
+// in SQLite rounds more than 18 digits. Scan reads text and integers; a float is an error,
+// because it may have lost digits.
 type BigInt struct {
 	text string // in base 10, empty for zero
 }
 
-// NewBigInt returns the integer n as a BigInt.
 func NewBigInt(n int64) BigInt { return BigIntFrom(big.NewInt(n)) }
 
-// BigIntFrom returns the value of n and keeps no reference to it. A nil n is zero.
+// BigIntFrom returns the value of n, or zero if n is nil.
 func BigIntFrom(n *big.Int) BigInt {
 	if n == nil || n.Sign() == 0 {
 		return BigInt{}
@@ -46,10 +50,8 @@ func BigIntFrom(n *big.Int) BigInt {
 	return BigInt{n.String()}
 }
 
-// ParseUnits parses a decimal number and multiplies it by 10^places: "2.5" at 18
-// places is 2500000000000000000. It is the inverse of [BigInt.FormatUnits]. The text must
-// be a number in JSON notation ("2", "-0.5", "1e3") and the product an integer of at
-// most 100 digits; places must not be negative.
+// ParseUnits is the inverse of [BigInt.FormatUnits]: "2.5" at 18 places is 2500000000000000000.
+// The text must be a number in JSON notation, and the result an integer of at most 100 digits.
 func ParseUnits(text string, places int) (BigInt, error) {
 	d, err := parseDecimal([]byte(text))
 	if err == nil && places < 0 {
@@ -66,50 +68,41 @@ func ParseUnits(text string, places int) (BigInt, error) {
 	return b, nil
 }
 
-// Big returns the value as a new big.Int.
 func (b BigInt) Big() *big.Int {
 	n, _ := new(big.Int).SetString(b.String(), 10)
 	return n
 }
 
-// String returns the integer in base 10, with all its digits.
 func (b BigInt) String() string { return cmp.Or(b.text, "0") }
 
-// FormatUnits returns the value divided by 10^places, exactly and without trailing zeros:
-// 1234500000000000000 at 18 places is "1.2345". places is clamped to the range 0 to
-// 1,000.
+// FormatUnits returns the value divided by 10^places, exactly: 1234500000000000000 at 18 places is
+// "1.2345". places is clamped to the range 0 to 1,000.
 func (b BigInt) FormatUnits(places int) string {
 	return newDecimal(b.text, 0).formatUnits(places)
 }
 
-// Add returns b + other. Sums can have more than 100 digits, which decoding refuses.
+// Add returns b + other, which may have more digits than can be decoded.
 func (b BigInt) Add(other BigInt) BigInt {
 	return BigIntFrom(new(big.Int).Add(b.Big(), other.Big()))
 }
 
-// Sub returns b - other. Differences can have more than 100 digits, which decoding
-// refuses.
+// Sub returns b - other, which may have more digits than can be decoded.
 func (b BigInt) Sub(other BigInt) BigInt {
 	return BigIntFrom(new(big.Int).Sub(b.Big(), other.Big()))
 }
 
-// Cmp compares two values: -1 if b is less than other, 0 if equal, 1 if greater.
+// Cmp returns -1 if b is less than other, 0 if they are equal, and 1 if b is greater.
 func (b BigInt) Cmp(other BigInt) int { return b.Big().Cmp(other.Big()) }
 
-// Equal reports whether both values are the same integer.
 func (b BigInt) Equal(other BigInt) bool { return b == other }
 
-// IsZero reports whether the value is 0.
 func (b BigInt) IsZero() bool { return b.text == "" }
 
-// Format supports the verbs and flags of [big.Int]: %d, %x, %v and so on.
+// Format supports the verbs and flags of [big.Int].
 func (b BigInt) Format(s fmt.State, verb rune) { b.Big().Format(s, verb) }
 
-// MarshalJSON writes an integer literal. JavaScript, and tools that read numbers as
-// float64, lose digits beyond 2^53: for those, encode String instead.
 func (b BigInt) MarshalJSON() ([]byte, error) { return []byte(b.String()), nil }
 
-// UnmarshalJSON reads the notations listed at [BigInt].
 func (b *BigInt) UnmarshalJSON(data []byte) error {
 	switch {
 	case string(data) == "null":
@@ -123,10 +116,8 @@ func (b *BigInt) UnmarshalJSON(data []byte) error {
 	return b.UnmarshalText(data)
 }
 
-// MarshalText writes the integer in base 10.
 func (b BigInt) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
-// UnmarshalText reads the same notations as UnmarshalJSON, without quotes.
 func (b *BigInt) UnmarshalText(text []byte) error {
 	if isPlain(text) && text[0] != '0' {
 		*b = BigInt{string(text)}
@@ -146,66 +137,48 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 // Encoders that know neither JSON nor text use the methods below: encoding/gob, CBOR and MessagePack
 // MarshalBinary, BSON of version 2 of the MongoDB driver MarshalBSONValue, and its version 1 ProxyBSON.
 
-// AppendText appends the integer in base 10.
-func (b BigInt) AppendText(out []byte) ([]byte, error) { return append(out, b.String()...), nil }
-
-// MarshalBinary returns the integer in base 10.
-func (b BigInt) MarshalBinary() ([]byte, error) { return b.MarshalText() }
-
-// UnmarshalBinary reads what MarshalBinary returned.
-func (b *BigInt) UnmarshalBinary(data []byte) error { return b.UnmarshalText(data) }
-
-// MarshalBSONValue returns the integer in base 10 as a BSON string.
+func (b BigInt) AppendText(out []byte) ([]byte, error)                 { return append(out, b.String()...), nil }
+func (b BigInt) MarshalBinary() ([]byte, error)                        { return b.MarshalText() }
+func (b *BigInt) UnmarshalBinary(data []byte) error                    { return b.UnmarshalText(data) }
 func (b BigInt) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(b.String()) }
-
-// UnmarshalBSONValue reads a BSON string, as UnmarshalText does.
 func (b *BigInt) UnmarshalBSONValue(kind byte, data []byte) error {
 	return bson.ReadText(b, kind, data)
 }
-
-// ProxyBSON returns the integer in base 10, for version 1 of the MongoDB driver.
-func (b BigInt) ProxyBSON() (any, error) { return b.String(), nil }
-
-// UnmarshalBSON reads a BSON string, for version 1 of the MongoDB driver.
+func (b BigInt) ProxyBSON() (any, error)          { return b.String(), nil }
 func (b *BigInt) UnmarshalBSON(data []byte) error { return bson.ReadText(b, bson.String, data) }
+func (b BigInt) Value() (driver.Value, error)     { return b.String(), nil }
+func (b *BigInt) Scan(value any) error            { return scanText(b, value) }
 
-// Number is an exact JSON number, an integer or not. It is used for prizes and prices,
-// whose units are undocumented. String and encoding return the literal as it was
-// decoded. The zero value is 0, and null decodes as 0. Decoding fails for more than 100
-// digits in all, and for an exponent beyond ±100.
+// Number is an exact JSON number, for prizes and prices, whose units are undocumented. It is encoded
+// as the literal that was decoded, in the forms of a [BigInt]. The zero value is 0. More than 100
+// digits in all, and an exponent beyond ±100, cannot be decoded.
 type Number struct {
 	text string // the literal, empty for 0
 }
 
-// NewNumber returns the integer n as a Number.
 func NewNumber(n int64) Number { return Number(NewBigInt(n)) }
 
-// String returns the literal as it was decoded.
 func (n Number) String() string { return cmp.Or(n.text, "0") }
 
-// Float64 returns the nearest float64. Beyond 2^53 it may lose digits.
+// Float64 returns the nearest float64, which may have lost digits.
 func (n Number) Float64() float64 {
 	f, _ := strconv.ParseFloat(n.String(), 64) // the bounds keep it in range
 	return f
 }
 
-// Int64 returns the value and true if it is an integer that fits, however written
-// (5.0, 5e3), and 0 and false otherwise.
+// Int64 returns the value and true if it is an integer that fits, however written (5.0, 5e3).
 func (n Number) Int64() (int64, bool) {
 	return parseInt64([]byte(n.String()))
 }
 
-// BigInt returns the value and true if it is an integer, however written (5.0,
-// 1e+21), and zero and false otherwise.
+// BigInt returns the value and true if it is an integer, however written.
 func (n Number) BigInt() (BigInt, bool) {
 	var b BigInt
 	err := b.UnmarshalText([]byte(n.String()))
 	return b, err == nil
 }
 
-// FormatUnits returns the value divided by 10^places, exactly, without an exponent and
-// without trailing zeros: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
-// places is clamped to the range 0 to 1,000.
+// FormatUnits is like [BigInt.FormatUnits]: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
 func (n Number) FormatUnits(places int) string {
 	d, _ := parseDecimal([]byte(n.String())) // it was checked when it was read
 	return d.formatUnits(places)
@@ -221,10 +194,8 @@ func (n Number) Cmp(other Number) int {
 // Equal reports whether both have the same literal: 5 and 5.0 are not equal.
 func (n Number) Equal(other Number) bool { return n == other }
 
-// MarshalJSON writes the literal as it was decoded.
 func (n Number) MarshalJSON() ([]byte, error) { return []byte(n.String()), nil }
 
-// UnmarshalJSON reads any JSON number within the bounds of [Number].
 func (n *Number) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*n = Number{}
@@ -233,10 +204,8 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return n.UnmarshalText(data)
 }
 
-// MarshalText writes the literal as it was decoded.
 func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// UnmarshalText reads a number in JSON's notation.
 func (n *Number) UnmarshalText(text []byte) error {
 	if !isPlain(text) {
 		if _, err := parseDecimal(text); err != nil {
@@ -250,28 +219,36 @@ func (n *Number) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// AppendText appends the literal as it was decoded.
-func (n Number) AppendText(out []byte) ([]byte, error) { return append(out, n.String()...), nil }
-
-// MarshalBinary returns the literal as it was decoded.
-func (n Number) MarshalBinary() ([]byte, error) { return n.MarshalText() }
-
-// UnmarshalBinary reads what MarshalBinary returned.
-func (n *Number) UnmarshalBinary(data []byte) error { return n.UnmarshalText(data) }
-
-// MarshalBSONValue returns the literal as a BSON string.
+func (n Number) AppendText(out []byte) ([]byte, error)                 { return append(out, n.String()...), nil }
+func (n Number) MarshalBinary() ([]byte, error)                        { return n.MarshalText() }
+func (n *Number) UnmarshalBinary(data []byte) error                    { return n.UnmarshalText(data) }
 func (n Number) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(n.String()) }
-
-// UnmarshalBSONValue reads a BSON string, as UnmarshalText does.
 func (n *Number) UnmarshalBSONValue(kind byte, data []byte) error {
 	return bson.ReadText(n, kind, data)
 }
-
-// ProxyBSON returns the literal, for version 1 of the MongoDB driver.
-func (n Number) ProxyBSON() (any, error) { return n.String(), nil }
-
-// UnmarshalBSON reads a BSON string, for version 1 of the MongoDB driver.
+func (n Number) ProxyBSON() (any, error)          { return n.String(), nil }
 func (n *Number) UnmarshalBSON(data []byte) error { return bson.ReadText(n, bson.String, data) }
+func (n Number) Value() (driver.Value, error)     { return n.String(), nil }
+func (n *Number) Scan(value any) error            { return scanText(n, value) }
+
+// scanText reads what a driver returns for a number or a text. A float64 has lost digits.
+func scanText[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](out P, value any) error {
+	switch value := value.(type) {
+	case nil:
+		*out = *new(T)
+		return nil
+	case int64:
+		return out.UnmarshalText(strconv.AppendInt(nil, value, 10))
+	case string:
+		return out.UnmarshalText([]byte(value))
+	case []byte:
+		return out.UnmarshalText(value)
+	}
+	return fmt.Errorf("a %T is not read, since it may have lost digits: use a column of type TEXT, or in PostgreSQL NUMERIC", value)
+}
 
 // maxDigits bounds the digits of a number, and its exponent, so that a literal of a few
 // bytes, such as 1e999999999, cannot fill the memory.

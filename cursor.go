@@ -1,29 +1,26 @@
 package horseracing
 
 import (
+	"database/sql/driver"
 	"fmt"
 
 	"github.com/horseracing-go/horseracing/internal/bson"
 	"github.com/horseracing-go/horseracing/internal/listing"
 )
 
-// A Cursor is the position after an entry of a listing. It includes the tier. The cursor of a
-// Pager also includes the Since of its query. Pass a Cursor as a query's Resume to continue
-// there, in any process and at any Concurrency. It does not expire. If it comes from another
-// listing or tier than the one that the query reads, the query fails with ErrInvalidArgument.
-// The zero Cursor is the beginning of a listing.
+// A Cursor is the position after an entry of a listing, with the tier and, for a Pager, the Since of
+// its query. Pass it as a query's Resume to continue there, in any process. It does not expire. A
+// query of another listing or tier fails with ErrInvalidArgument. The zero Cursor is the beginning.
+//
+// Store its text, in any of the forms of a [BigInt], together with the entries that were read. A
+// Pager's usually takes 100 to 600 bytes. It contains no key, and is checked when it is parsed.
 //
 // A Pager's cursor leads to older entries only. To read entries that finish later, store the
 // cursor of a [Follower].
-//
-// Store its text together with the entries that were read. The text of a [Pager]'s
-// cursor usually takes 100 to 600 bytes; it contains no key, and is checked when
-// parsed.
 type Cursor struct {
 	text string // see listing.CursorText
 }
 
-// IsZero reports whether the cursor is the zero Cursor, the beginning of a listing.
 func (c Cursor) IsZero() bool { return c.text == "" }
 
 // Equal reports whether both cursors are the same position of the same query.
@@ -32,10 +29,8 @@ func (c Cursor) Equal(other Cursor) bool { return c == other }
 // String returns the cursor's text; it is empty for the zero Cursor.
 func (c Cursor) String() string { return c.text }
 
-// MarshalText returns the cursor's text, for JSON and every other encoding.
 func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.text), nil }
 
-// UnmarshalText parses the text as [ParseCursor] does.
 func (c *Cursor) UnmarshalText(text []byte) error {
 	parsed, err := ParseCursor(string(text))
 	if err == nil {
@@ -62,9 +57,8 @@ func (c Cursor) open(kind string, tier TierID, payload any) (selected TierID, pr
 	return TierID(saved), problem
 }
 
-// ParseCursor parses the text of a cursor. The empty text is the zero Cursor. If the
-// text is not a cursor, or is damaged, or is from another version of the SDK, the error
-// matches ErrInvalidArgument and says so.
+// ParseCursor parses the text of a cursor; the empty text is the zero Cursor. If it is damaged, or
+// from another version of the SDK, the error says so and matches ErrInvalidArgument.
 func ParseCursor(text string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil
@@ -75,25 +69,14 @@ func ParseCursor(text string) (Cursor, error) {
 	return Cursor{text}, nil
 }
 
-// AppendText appends the cursor's text.
-func (c Cursor) AppendText(out []byte) ([]byte, error) { return append(out, c.text...), nil }
-
-// MarshalBinary returns the cursor's text.
-func (c Cursor) MarshalBinary() ([]byte, error) { return c.MarshalText() }
-
-// UnmarshalBinary parses the text as [ParseCursor] does.
-func (c *Cursor) UnmarshalBinary(data []byte) error { return c.UnmarshalText(data) }
-
-// MarshalBSONValue returns the cursor's text as a BSON string.
+func (c Cursor) AppendText(out []byte) ([]byte, error)                 { return append(out, c.text...), nil }
+func (c Cursor) MarshalBinary() ([]byte, error)                        { return c.MarshalText() }
+func (c *Cursor) UnmarshalBinary(data []byte) error                    { return c.UnmarshalText(data) }
 func (c Cursor) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(c.text) }
-
-// UnmarshalBSONValue parses a BSON string as [ParseCursor] does.
 func (c *Cursor) UnmarshalBSONValue(kind byte, data []byte) error {
 	return bson.ReadText(c, kind, data)
 }
-
-// ProxyBSON returns the cursor's text, for version 1 of the MongoDB driver.
-func (c Cursor) ProxyBSON() (any, error) { return c.text, nil }
-
-// UnmarshalBSON parses a BSON string, for version 1 of the MongoDB driver.
+func (c Cursor) ProxyBSON() (any, error)          { return c.text, nil }
 func (c *Cursor) UnmarshalBSON(data []byte) error { return bson.ReadText(c, bson.String, data) }
+func (c Cursor) Value() (driver.Value, error)     { return c.text, nil }
+func (c *Cursor) Scan(value any) error            { return scanText(c, value) }

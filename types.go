@@ -2,6 +2,7 @@ package horseracing
 
 import (
 	"cmp"
+	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,16 +20,15 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// HorseNumber identifies a horse. If it is not positive, methods return
-// ErrInvalidArgument without a request.
+// HorseNumber identifies a horse. If an id is not valid (this and a RaceID must be positive), methods
+// return ErrInvalidArgument without a request.
 type HorseNumber int64
 
-// RaceID is the main_race_id that identifies a race. If it is not positive, methods
-// return ErrInvalidArgument without a request.
+// RaceID is the main_race_id of a race.
 type RaceID int64
 
-// TournamentID is the _id that identifies a tournament. If it is empty, "." or "..", or
-// contains a control character, methods return ErrInvalidArgument without a request.
+// TournamentID is the _id of a tournament. It must not be empty, "." or "..", or contain a control
+// character.
 type TournamentID string
 
 // pathID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
@@ -83,21 +83,19 @@ func feeOf(entry any) (fee BigInt) {
 	return fee
 }
 
-// TierID is the number of a tier, as in queries and tournaments. In a query the zero
-// value means TierOmega, the service's default.
+// TierID is the number of a tier, as in queries and tournaments; zero in a query means TierOmega,
+// the service's default and the only documented number.
 type TierID int
 
-// TierOmega is the only documented tier id, and the service's default.
 const TierOmega TierID = 5
 
 // orDefault returns the tier that a query for t reads.
 func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
 
-// TierName is the name of a tier, as in horses and races. Undocumented values pass
-// through.
+// TierName is the name of a tier, as in horses and races. As with the other types of strings,
+// undocumented values pass through.
 type TierName string
 
-// The documented tier names.
 const (
 	TierNameOmega TierName = "Omega"
 	TierNameBeta  TierName = "Beta"
@@ -109,8 +107,8 @@ type Tier struct {
 	Name TierName `json:"name"`
 }
 
-// TierByName returns the number of the tier of that name, in any case, if it is documented:
-// only that of TierNameOmega is. [RacesService.Tiers] finds out the others.
+// TierByName returns the number of a tier by its name, in any case, if it is documented, as
+// only that of Omega is. [RacesService.Tiers] finds out the others.
 func TierByName(name TierName) (id TierID, ok bool) {
 	if !strings.EqualFold(string(name), string(TierNameOmega)) {
 		return 0, false
@@ -118,7 +116,7 @@ func TierByName(name TierName) (id TierID, ok bool) {
 	return TierOmega, true
 }
 
-// Name returns the name of the tier, if it is documented: only that of TierOmega is.
+// Name returns the name of the tier, if it is documented.
 func (t TierID) Name() (name TierName, ok bool) {
 	if t != TierOmega {
 		return "", false
@@ -126,13 +124,16 @@ func (t TierID) Name() (name TierName, ok bool) {
 	return TierNameOmega, true
 }
 
-// Timestamp is an instant that is encoded as milliseconds since the Unix epoch. It embeds a
-// [time.Time]. A Timestamp that was decoded from JSON is in UTC. The zero value means null or
-// an absent member. To compare two, name the embedded time: t.Before(other.Time).
+// Timestamp is an instant in milliseconds since the Unix epoch, and in UTC if it was decoded. The
+// zero value means null or an absent member. To compare two, name the embedded time:
+// t.Before(other.Time).
+//
+// Instants outside the years 1 to 9999 cannot be decoded, nor can numbers from 900,000,000 to
+// 100,000,000,000, which are taken for times in seconds. In BSON a Timestamp is a date, and in
+// database/sql a time.Time; Scan also reads milliseconds, and the texts that drivers of SQLite write.
 type Timestamp struct{ time.Time }
 
-// NewTimestamp returns t in UTC, truncated to the millisecond. The zero time is the
-// zero Timestamp.
+// NewTimestamp returns t in UTC, truncated to the millisecond. The zero time is the zero Timestamp.
 func NewTimestamp(t time.Time) Timestamp {
 	if t.IsZero() {
 		return Timestamp{}
@@ -140,10 +141,6 @@ func NewTimestamp(t time.Time) Timestamp {
 	return timestampOf(t.UnixMilli())
 }
 
-// UnmarshalJSON reads a whole number of milliseconds, however written (5.0, 5e3). null
-// decodes as the zero value. A year outside 1 to 9999 is an error, and so is a number from
-// 900,000,000 to 100,000,000,000, which is taken for a time in seconds: as milliseconds it
-// would be an instant of the years 1970 to 1973.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*t = Timestamp{}
@@ -160,7 +157,6 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes milliseconds since the epoch; the zero value is null.
 func (t Timestamp) MarshalJSON() ([]byte, error) {
 	if t.IsZero() {
 		return []byte("null"), nil
@@ -168,7 +164,6 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, t.UnixMilli(), 10), nil
 }
 
-// MarshalBSONValue returns a BSON date, in milliseconds; the zero value is null.
 func (t Timestamp) MarshalBSONValue() (kind byte, data []byte, err error) {
 	if t.IsZero() {
 		return bson.Null, nil, nil
@@ -176,7 +171,6 @@ func (t Timestamp) MarshalBSONValue() (kind byte, data []byte, err error) {
 	return bson.Date, binary.LittleEndian.AppendUint64(nil, uint64(t.UnixMilli())), nil
 }
 
-// UnmarshalBSONValue reads a BSON date or null.
 func (t *Timestamp) UnmarshalBSONValue(kind byte, data []byte) error {
 	switch {
 	case kind == bson.Null:
@@ -187,6 +181,37 @@ func (t *Timestamp) UnmarshalBSONValue(kind byte, data []byte) error {
 		return fmt.Errorf("a BSON value of type %#02x is not a date", kind)
 	}
 	return nil
+}
+
+func (t Timestamp) Value() (driver.Value, error) {
+	if t.IsZero() {
+		return nil, nil //nolint:nilnil // NULL
+	}
+	return t.UTC(), nil
+}
+
+// timeLayouts are of the texts that drivers of SQLite write for a time.
+var timeLayouts = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700 MST"} // fractions are read, too
+
+func (t *Timestamp) Scan(value any) error {
+	switch value := value.(type) {
+	case nil:
+		*t = Timestamp{}
+		return nil
+	case time.Time:
+		*t = NewTimestamp(value)
+		return nil
+	case int64:
+		return t.UnmarshalJSON(strconv.AppendInt(nil, value, 10))
+	case string:
+		for _, layout := range timeLayouts {
+			if instant, err := time.Parse(layout, value); err == nil {
+				*t = NewTimestamp(instant)
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%T %.50v is not a time with its zone", value, value)
 }
 
 const (
@@ -204,16 +229,12 @@ func timestampOf(milliseconds int64) Timestamp {
 	return Timestamp{time.UnixMilli(milliseconds).UTC()}
 }
 
-// UserKey is the key of a user, which some operations require. Convert a string:
-// UserKey("...").
+// UserKey is the key of a user, which some operations require. It is decoded like a string, but
+// prints, logs and encodes as "[redacted]". Only request bodies, including those of [Client.Do],
+// contain the key itself; string(key) returns it. database/sql refuses it.
 //
-// A UserKey is decoded like a string, but prints, logs and encodes as "[redacted]".
-// Only request bodies, including those of [Client.Do], contain the key itself;
-// string(key) returns it.
-//
-// Some parts of Go bypass its methods and reveal the key: fmt prints it in unexported fields
-// and with the verbs %p and %w, encoding/json writes it as a map key, and encoding/gob, BSON and
-// CBOR encode it.
+// Some parts of Go reveal it: fmt in unexported fields and with the verbs %p and %w, encoding/json
+// as a map key, encoding/gob, BSON and CBOR, and GODEBUG=http2debug=2.
 type UserKey string
 
 func (k UserKey) problem() error { return checkPasted("the user key", string(k)) }
@@ -226,61 +247,53 @@ func (k UserKey) String() string {
 	return redact.Placeholder
 }
 
-// Format prints the redacted form as a string.
 func (k UserKey) Format(s fmt.State, verb rune) {
 	fmt.Fprintf(s, fmt.FormatString(s, verb), k.String())
 }
 
-// LogValue makes slog log the redacted form.
 func (k UserKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalText returns the redacted form, for JSON and every other encoding.
 func (k UserKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads the key itself.
 func (k *UserKey) UnmarshalText(text []byte) error {
 	*k = UserKey(text)
 	return nil
 }
 
-// Gender is the gender of a horse. Undocumented values pass through.
+func (k UserKey) Value() (driver.Value, error) {
+	return nil, errors.New("a UserKey is not written to a database: convert it to a string if it must be")
+}
+
+// Gender is the gender of a horse.
 type Gender string
 
-// GenderStallion is the only documented gender.
 const GenderStallion Gender = "Stallion"
 
-// RaceType determines which time wins a race or a tournament: the best or the worst, as
-// its values suggest. Undocumented values pass through.
+// RaceType is which time wins a race or a tournament: the best or the worst, as its values suggest.
 type RaceType string
 
-// The documented race types. For tournaments only the first is documented.
 const (
 	RaceTypeBestTime  RaceType = "best_time"
 	RaceTypeWorstTime RaceType = "worst_time"
 )
 
-// RaceStatus is the state of a race. Undocumented values pass through. The order of the
-// states is undocumented.
+// RaceStatus is the state of a race, empty on finished ones. The order of states is undocumented.
 type RaceStatus string
 
-// RaceStatusInProgress is the documented status of open races. The status of finished
-// races is empty; see [Race.Finished].
-const RaceStatusInProgress RaceStatus = "In progress"
+const RaceStatusInProgress RaceStatus = "In progress" // of open races
 
-// MissionPeriod is how often a mission is assigned. Undocumented values pass through.
+// MissionPeriod is how often a mission is assigned.
 type MissionPeriod string
 
-// The documented mission periods.
 const (
 	MissionPeriodDaily   MissionPeriod = "daily"
 	MissionPeriodWeekly  MissionPeriod = "weekly"
 	MissionPeriodMonthly MissionPeriod = "monthly"
 )
 
-// MissionKind is what a mission requires. Undocumented values pass through.
+// MissionKind is what a mission requires.
 type MissionKind string
 
-// The documented mission kinds, of horses and of the catalogue.
 const (
 	MissionKindAllDaily                MissionKind = "all_daily"
 	MissionKindAllWeekly               MissionKind = "all_weekly"
