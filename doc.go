@@ -27,15 +27,9 @@
 //	Follower.CatchUp  keep a store up to date each day               little more than Races.Results
 //	Follower.All      finished races as they appear, oldest first    1 or more every 30 s (Interval)
 //
-// Races.Follow returns the [Follower]. Each of its polls also reads the races of the last hour
-// (Lookback) again, with one more request for every nine of these races. [Race.CheckEntry]
-// reports whether a horse may enter a race, without a request.
-//
-// Tournaments.Results and Tournaments.Follow do the same for tournaments. A query reads one
-// tier, by default Omega; to read several tiers, make a query for each. A [Pager] goes back in
-// time and yields each entry once; it does not find races that finish after it began. After an
-// error or a break, range over it again to continue. To continue in another process, store its
-// [Cursor]. This loop reads the races of the last week:
+// Races.Follow returns the [Follower], whose polls also read the races of the last hour (Lookback)
+// again, nine a request. There is the same for tournaments. A query reads one tier, by default
+// Omega. This loop reads the races of the last week:
 //
 //	for race, err := range client.Races.Results(horseracing.ResultsQuery{Since: lastWeek, Concurrency: 8}).All(ctx) {
 //		if err != nil {
@@ -73,19 +67,17 @@
 //
 // # Timeouts and retries
 //
-// [WithAttemptTimeout] bounds one attempt: 30 seconds by default. Reads are retried on
-// connection failures and on the statuses 408, 429 and 500 and above: by default three times,
-// and the pages of a [Pager] or [Follower] ten times. All calls share a budget of retries; see
-// [Retry]. The client heeds limits that the service announces. It learns other limits when
-// the service refuses requests. While the service refuses requests, calls wait, and are sent by priority: first
-// calls that change something, then single reads, then the polls of a [Follower] or a Watch,
-// then the pages of a [Pager]. [Client.Pace] reports what was learned.
+// [WithAttemptTimeout] bounds one attempt: 30 seconds by default. Reads are retried three times, and
+// the pages of a [Pager] or [Follower] ten times; see [Retry]. While the service refuses requests,
+// calls wait, and are sent by priority; see [WithRateLimit]. [Client.Pace] reports the limits that
+// the service announced, or that the client learned from refusals.
 //
 // # Values
 //
-// Fees are [BigInt] and prizes [Number], both exact; instants are [Timestamp]. Undocumented
-// values of string types such as [RaceType] are preserved. [WithDriftHandler] reports where
-// the service differs from the types.
+// Fees are [BigInt] and prizes [Number], both exact; instants are [Timestamp]. Undocumented values
+// of types such as [RaceType] are preserved. [WithDriftHandler] reports where the service differs
+// from the types, whose members the API reference describes:
+// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
 //
 // # Testing
 //
@@ -98,8 +90,6 @@
 //
 // To test a single response, mock the [net/http.RoundTripper] instead, as
 // https://github.com/horseracing-go/horseracing/blob/main/docs/testing.md does with httpmock.
-//
-// The API reference is https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
 package horseracing
 
 //go:generate bash tools/update.sh

@@ -27,10 +27,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// Sentinels for errors.Is. The service's error codes are undocumented, so each
-// status sentinel means what its status means in HTTP.
-//
-// API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
+// Sentinels for errors.Is. The service's error codes are undocumented, so those of statuses mean what
+// the status means in HTTP.
 var (
 	ErrInvalidArgument  = errors.New("invalid argument")             // found before any request was made
 	ErrUnauthorized     = errors.New("unauthorized")                 // status 401
@@ -53,23 +51,13 @@ const (
 	instantLayout = "2006-01-02T15:04:05.000Z07:00" // for start times in error texts
 )
 
-// APIError reports an error response from the service, or from a proxy in front
-// of it, after all retries. errors.Is finds the sentinel of its status.
+// APIError reports an error response from the service, or from a proxy in front of it, after all
+// retries. errors.Is finds the sentinel of its status, and ErrHTML if it is an HTML page with a status 4xx.
 //
-// A successful response that does not contain the entry requested by id (null, or an array
-// without it) is an APIError too: its StatusCode is that of the response, and errors.Is finds
-// ErrNotFound. If a request is not sent within [Retry].MaxWait because the service refuses
-// requests, the error is an APIError too. Its StatusCode is that of the call's last error
-// response, or else 429 or 503.
-//
-// An HTML page with a status 4xx is from a proxy or a firewall. The error matches ErrHTML and the
-// sentinel of its status.
-//
-// The shape of error responses is undocumented. Message is taken from the members in
-// which services commonly put it, or else is the first line of the body or a short
-// description.
-//
-// API reference: https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#7-errors
+// A successful response that does not contain the entry requested by id is an APIError too, with the
+// StatusCode of the response, and matches ErrNotFound. So is the end of a call that was not sent within
+// [Retry].MaxWait because the service refuses requests: its StatusCode is that of the call's last
+// error response, or else 429 or 503.
 type APIError struct {
 	StatusCode int           // 2xx if the response held an error object, or did not contain the requested entry
 	Method     string        // GET, POST, or what Do was called with
@@ -86,8 +74,6 @@ type APIError struct {
 	hadBody bool // a GET request with a body, and none was accepted so far
 }
 
-// Error names the operation, the status, the service's message and, if that is known,
-// what to do.
 func (e *APIError) Error() string {
 	status := strings.TrimSpace(fmt.Sprintf("status %d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 	if e.absent {
@@ -100,8 +86,6 @@ func (e *APIError) Error() string {
 	return errorText(text + attemptsText(e.Attempts) + e.advice())
 }
 
-// LogValue returns the operation, the id, the status, the number of attempts and the
-// message.
 func (e *APIError) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("operation", e.Method+" "+e.Route), slog.String("id", e.ID),
 		slog.Int("status", e.StatusCode), slog.Int("attempts", e.Attempts), slog.String("message", e.Message))
@@ -134,7 +118,6 @@ func (e *APIError) advice() string {
 	return ""
 }
 
-// Is reports whether target is the sentinel of the status.
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrUnauthorized:
@@ -159,14 +142,12 @@ func isRedirect(status int) bool {
 	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
 }
 
-// DecodeError is returned when a successful response, or one entry of it, cannot be read,
-// because it is not JSON, is truncated, does not have the documented shape, or contains
-// another entry than the one requested. A member with another type than documented makes its
-// entry unreadable only if the field has the tag decode:"strict", as Race.EntryFee has. Any
-// other such member stays zero; see [Drift].
+// DecodeError is returned when a successful response, or one entry of it, cannot be read, because it
+// is not JSON, is truncated, does not have the documented shape, or contains another entry than the
+// one requested. Printing or logging it omits Raw; [CaptureResponse] keeps the whole response.
 //
-// A read is retried if the response is an HTML page, is empty or ends early. [CaptureResponse]
-// keeps the whole response. Printing or logging a DecodeError omits Raw.
+// A member of another type makes its entry unreadable only if the field has the tag decode:"strict",
+// as Race.EntryFee has. Any other such member stays zero; see [Drift].
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders, or for Do the path itself
@@ -176,7 +157,6 @@ type DecodeError struct {
 	Err    error           // the problem
 }
 
-// Error names the operation, the JSON pointer and the problem.
 func (e *DecodeError) Error() string {
 	text := operationText(e.Method, e.Route, e.ID)
 	if e.ID != "" && !strings.Contains(e.Route, "{") {
@@ -190,15 +170,12 @@ func (e *DecodeError) Error() string {
 	return errorText(text + ": " + e.Err.Error())
 }
 
-// Format prints the text of Error as a string.
 func (e DecodeError) Format(s fmt.State, verb rune) {
 	fmt.Fprintf(s, fmt.FormatString(s, verb), e.Error())
 }
 
-// LogValue returns the text of Error.
 func (e DecodeError) LogValue() slog.Value { return slog.StringValue(e.Error()) }
 
-// Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // ofResponse returns the error of the whole response, for that of an entry of it.
@@ -242,15 +219,13 @@ func retryAfterOf(err error) time.Duration {
 	return 0
 }
 
-// TransportError is returned when a call got no complete response, after all retries. The
-// cause is a failed connection, a connection that broke before the end of the response, a
-// response that is too large, a timeout, an error of the [Limiter] or of [OnSend], or a
-// context that is done. errors.Is finds ErrResponseTooLarge, context.Canceled and
-// context.DeadlineExceeded. If an attempt exceeded [WithAttemptTimeout], the error matches
-// context.DeadlineExceeded, too. If the context ended before or during a retry, errors.As also
-// finds the error of the attempt that preceded the retry, such as the [*APIError] of an error
-// status. If the retry of a call that changes something may have taken effect, errors.As does not
-// find that earlier error, and only the text of the TransportError names its status.
+// TransportError is returned when a call got no complete response, after all retries: the connection
+// failed or broke, the response is too large, an attempt exceeded [WithAttemptTimeout] (which matches
+// context.DeadlineExceeded), the [Limiter] or [OnSend] returned an error, or the context is done. errors.Is
+// finds the cause.
+//
+// If the context ended before or during a retry, errors.As also finds the error of the attempt before
+// it, such as an [*APIError], unless the retry may have changed something.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
@@ -261,7 +236,6 @@ type TransportError struct {
 	hadBody bool // a GET request with a body, and none was accepted so far
 }
 
-// Error names the operation and the cause.
 func (e *TransportError) Error() string {
 	return errorText(fmt.Sprintf("%s: %v%s%s", operationText(e.Method, e.Route, e.ID), e.Err, attemptsText(e.Attempts), e.advice()))
 }
@@ -277,7 +251,6 @@ func (e *TransportError) advice() string {
 	return ""
 }
 
-// Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
 // stoppedAfter is why a call ended after a response with an error status, before or during the next
@@ -293,9 +266,9 @@ func (e *stoppedAfter) Error() string {
 
 func (e *stoppedAfter) Unwrap() []error { return []error{e.reason, e.earlier} }
 
-// TieOverflowError reports that all entries of a page have the same start time, so
-// there may be more of them than the listing can return. The entries of the page have been
-// yielded. The listing continues with entries that start earlier.
+// TieOverflowError reports that all entries of a page have the same start time, so there may be more
+// of them than the listing can return. The entries of the page have been yielded, and the listing
+// continues with entries that start earlier.
 type TieOverflowError struct {
 	StartTime Timestamp
 	Seen      int // entries with that start time that were yielded
@@ -303,7 +276,6 @@ type TieOverflowError struct {
 	operation string
 }
 
-// Error names the operation and the start time.
 func (e *TieOverflowError) Error() string {
 	return fmt.Sprintf("%s: a whole page (%d entries) starts at %s, and the listing cannot show whether there are more; the entries that start earlier follow",
 		e.operation, e.Seen, e.StartTime.Format(instantLayout))
