@@ -110,7 +110,7 @@ func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.
 func isRegistered(l *list[Race], race RaceID, horse HorseNumber, made time.Time) (bool, error) {
 	var unread *UndecidedError   // of the first entry that may hide the horse
 	var unlisted *UndecidedError // of the first entry that may list it later
-	isFound := false
+	isFound, isFull := false, true
 	for i := range l.entries {
 		e := &l.entries[i]
 		is, mayBe := e.Value.MainRaceID == race, e.Value.MainRaceID == 0
@@ -124,12 +124,16 @@ func isRegistered(l *list[Race], race RaceID, horse HorseNumber, made time.Time)
 			unread = cmp.Or(unread, e.Value.mayList(made, l.response))
 		case is:
 			unlisted = cmp.Or(unlisted, e.Value.mayList(made, l.response))
+			isFull = isFull && e.Value.isFull()
 		case mayBe:
 			unread = cmp.Or(unread, &UndecidedError{Err: l.notRequested("a race without an id")})
 		}
 	}
 	switch undecided := cmp.Or(unread, unlisted); {
 	case undecided != nil:
+		if unlisted, ok := errors.AsType[*registration.NotListedError](undecided.Err); ok {
+			unlisted.IsFull = isFull
+		}
 		return false, undecided
 	case !isFound:
 		return false, &UndecidedError{Err: l.notRequested("other races")}
@@ -166,6 +170,15 @@ func (r *Race) mayList(at time.Time, resp response) *UndecidedError {
 		return undecided(twoHours, "the race lists nobody so far")
 	}
 	return undecided(time.Time{}, "the race lists nobody, two hours after its deadline and its start")
+}
+
+// isFull reports whether as many different horses are listed as the race has places.
+func (r *Race) isFull() bool {
+	horses := map[HorseNumber]bool{}
+	for _, p := range r.Participants {
+		horses[p.Number] = true
+	}
+	return r.Places > 0 && len(horses) >= r.Places
 }
 
 // notListed returns the cause of an UndecidedError for a response that shows that the race does not

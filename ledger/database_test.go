@@ -17,12 +17,12 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	_ "modernc.org/sqlite"             // the driver "sqlite"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
+	"github.com/horseracing-go/horseracing/ledger/sqlite"
 )
 
 // asPostgres has the address of a PostgreSQL server with which the tests run, instead of SQLite. asPragmas are
@@ -122,7 +122,9 @@ func TestOpenNeedsTheTablesThatCreateMakesOnce(t *testing.T) {
 			_, err := ledger.Open(t.Context(), db, client)
 			expectError(t, cmpopts.AnyError, err, "restore it, or call Create")
 			must(t, ledger.Create(t.Context(), db, client))
+			insert(t, db, 1, ledger.Entered)
 			expectError(t, cmpopts.AnyError, ledger.Create(t.Context(), db, client), "if it exists, open it")
+			double.Equal(t, "entries", 1, len(read(t, db)))
 			write(t, db, test.statement)
 			var want error
 			if test.problem != "" {
@@ -213,9 +215,9 @@ func TestNothingIsSentOnceTheTablesAreGoneOrOlderOrTheDatabaseIsClosed(t *testin
 // Neither many registrations at once nor one connection for all of them are in their own way, and other statements of
 // the program find a connection.
 func TestOneProcessIsNeverInItsOwnWay(t *testing.T) {
-	for _, connections := range []int{1, 2, 0} {
+	for connections, calls := range map[int]int{1: 40, 2: 40, 0: 120} {
 		t.Run(fmt.Sprint(connections), func(t *testing.T) {
-			fake, db, l := newLedger(t, 40, ledger.WithBudget(tokens(1000)), ledger.WithDailyBudget(tokens(1000), time.UTC))
+			fake, db, l := newLedger(t, calls, ledger.WithBudget(tokens(10_000)), ledger.WithDailyBudget(tokens(10_000), time.UTC))
 			db.SetMaxOpenConns(connections)
 			write(t, db, `CREATE TABLE mine (n BIGINT)`)
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
@@ -224,7 +226,7 @@ func TestOneProcessIsNeverInItsOwnWay(t *testing.T) {
 			})
 			ctx := double.Within(t, time.Minute)
 			var registering sync.WaitGroup
-			for race := range 40 {
+			for race := range calls {
 				registering.Go(func() {
 					_, err := l.Register(ctx, registration(fake, 1+race), tokens(10))
 					expectError(t, nil, err)
@@ -238,7 +240,7 @@ func TestOneProcessIsNeverInItsOwnWay(t *testing.T) {
 				registering.Go(func() { double.Must(l.Entries(ctx)) })
 			}
 			registering.Wait()
-			double.Equal(t, "registrations", 40, len(fake.Registrations()))
+			double.Equal(t, "registrations", calls, len(fake.Registrations()))
 			double.Equal(t, "connections that are in use", 0, db.Stats().InUse)
 		})
 	}
@@ -278,14 +280,87 @@ func TestACommitWithAnErrorSendsNothing(t *testing.T) {
 			} else {
 				double.Equal(t, "entries", 0, len(found))
 			}
-			c.failures.Store(2) // also of the transaction that notes it as refused
+			c.failures.Store(2) // also of the first transaction that notes it as refused
 			_, err = register(t, l, fake, 2)
 			expectError(t, errLostConnection, err)
-			if hasEffect {
-				must(t, l.Settle(t.Context())) // found[0] is refused, the other one too, as both had an effect
-			}
 			double.Must(register(t, l, fake, 1)) // within the budget
 			expectSent(t, fake, 1)
 		})
+	}
+}
+
+// Whatever somebody else holds for too long, no call says "database is locked", or waits forever.
+func TestWhatIsLockedIsInUse(t *testing.T) {
+	t.Parallel() // it waits in real time, as drivers do
+	lock := `BEGIN EXCLUSIVE`
+	if isPostgres {
+		lock = `BEGIN; LOCK TABLE horseracing_ledger, horseracing_entries IN ACCESS EXCLUSIVE MODE`
+	}
+	fake, address := newFake(t, 1), newAddress(t)
+	db, ctx := connect(t, address), double.Within(t, time.Minute)
+	must(t, ledger.Create(ctx, db, fake.Client()))
+	calls := map[string]func(*ledger.Ledger) error{
+		"Create":   func(*ledger.Ledger) error { return ledger.Create(ctx, db, fake.Client()) },
+		"Open":     func(*ledger.Ledger) error { _, err := ledger.Open(ctx, db, fake.Client()); return err },
+		"Read":     func(*ledger.Ledger) error { _, err := ledger.Read(ctx, db); return err },
+		"Register": func(l *ledger.Ledger) error { _, err := register(t, l, fake, 1); return err },
+		"Check":    func(l *ledger.Ledger) error { return l.Check(ctx, registration(fake, 1), tokens(10)) },
+		"Settle":   func(l *ledger.Ledger) error { return l.Settle(ctx) },
+		"Decide":   func(l *ledger.Ledger) error { return l.Decide(ctx, 1, 1, ledger.Absent, "") },
+		"Entries":  func(l *ledger.Ledger) error { _, err := l.Entries(ctx); return err },
+		"Paid":     func(l *ledger.Ledger) error { _, err := l.Paid(ctx, time.Time{}); return err },
+	}
+	holder := double.Must(connect(t, address).Conn(ctx))
+	defer holder.Close()
+	ledgers := map[string]*ledger.Ledger{}
+	for name := range calls {
+		ledgers[name] = open(db, fake.Client())
+	}
+	if isPostgres {
+		delete(calls, "Create") // the tables exist, which needs no lock
+	}
+	double.Must(holder.ExecContext(ctx, lock))
+	var calling sync.WaitGroup
+	for name, call := range calls {
+		calling.Go(func() {
+			began := time.Now()
+			err := call(ledgers[name])
+			double.Equal(t, name+" is an ErrInUse", true, errors.Is(err, ledger.ErrInUse))
+			double.Equal(t, name+" takes", 5*time.Second, time.Since(began).Round(5*time.Second))
+		})
+	}
+	calling.Wait()
+	double.Must(holder.ExecContext(ctx, `ROLLBACK`))
+	double.Must(register(t, ledgers["Register"], fake, 1))
+}
+
+// BenchmarkOpenAndRegister shows what a ledger costs that has many entries.
+func BenchmarkOpenAndRegister(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		for name, opts := range map[string][]ledger.Option{"": nil, " with budgets": {ledger.WithBudget(tokens(10_000_000)), ledger.WithDailyBudget(tokens(10_000_000), time.UTC)}} {
+			b.Run(fmt.Sprint(n, " entries", name), func(b *testing.B) {
+				fake := newFake(b, b.N)
+				db := create(b, fake.Client())
+				write(b, db, `INSERT INTO horseracing_entries (horse, race, sent_at, fee, state, note) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+SELECT 77, i, $2 - i * CAST(860000000 AS BIGINT), CAST(10 + i % 5 AS TEXT), CASE WHEN i % 4 = 0 THEN 'refused' ELSE 'entered' END, '' FROM n`, n, time.Now().Add(-time.Minute).UnixMicro())
+				b.ResetTimer()
+				for race := range b.N {
+					double.Must(register(b, open(db, fake.Client(), opts...), fake, 1+race))
+				}
+			})
+		}
+	}
+}
+
+func TestAFileOfAnyNameIsOpenedWithSyncs(t *testing.T) {
+	for _, name := range []string{"races.db", "what?#%41 &mode=ro.db", "馬.db"} {
+		path := filepath.Join(t.TempDir(), name)
+		db := double.Must(sqlite.Open(path))
+		defer db.Close()
+		var synchronous, timeout int
+		must(t, errors.Join(db.QueryRow(`PRAGMA synchronous`).Scan(&synchronous), db.QueryRow(`PRAGMA busy_timeout`).Scan(&timeout)))
+		double.Equal(t, "synchronous and busy_timeout", []int{3, 5000}, []int{synchronous, timeout})
+		write(t, db, `CREATE TABLE t (n BIGINT)`)
+		double.Must(os.Stat(path))
 	}
 }

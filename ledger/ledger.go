@@ -4,7 +4,8 @@
 // A [Ledger] is two tables in a database that the caller opens: in SQLite for the processes of a computer, or in
 // PostgreSQL for those of several. Any number of processes can use it. Just before [Ledger.Register] sends
 // a registration, it checks the pair of horse and race and the budgets, and adds an entry with the state [Sending],
-// in a transaction that excludes other writers. It sends only once that transaction is committed. Once the outcome is
+// in a transaction that excludes other writers. It sends only once that transaction is committed. Before, it reads the
+// race: if the race lists the horse already, or has another fee, nothing is sent. Once the outcome is
 // known, another transaction notes it. No transaction is open during a request. A pair whose state is Sending,
 // [Unknown] or [Entered] is not sent again by any process, and its fee counts against the budgets. So the worst
 // that a killed program leaves is an outcome that has to be looked up. [Ledger.Settle] reads such an outcome
@@ -14,15 +15,19 @@
 // registrations.
 //
 // [Create] makes the tables, once. [Open] returns an error if they are not there, so a database that was lost or
-// emptied never is a new ledger. But nothing notices that an old copy was restored while no program was running.
+// emptied never is a new ledger. If an old copy was restored while no program was running, only the races notice it,
+// once they list their horses.
 //
-// What is committed must survive a loss of power. In SQLite that takes synchronous=EXTRA (in WAL mode FULL), which
-// are not its defaults, and a busy_timeout; in PostgreSQL synchronous_commit must not be off. With the driver
-// modernc.org/sqlite:
+// What is committed must survive a loss of power. Package [github.com/horseracing-go/horseracing/ledger/sqlite] opens
+// files of SQLite so, which are for local disks. In PostgreSQL, synchronous_commit must not be off:
 //
-//	db, err := sql.Open("sqlite", "file:races.db?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
+//	db, err := sql.Open("pgx", "postgres://bots@db.example/races") // of github.com/jackc/pgx/v5/stdlib
 //
-// The ledger does not read the race before it registers a horse: the caller passes the fee.
+// A Ledger uses one connection at a time, so limit the pool (SetMaxOpenConns) only if the rest of the program needs it.
+// Behind pgbouncer add default_query_exec_mode=exec to the address.
+//
+// A call waits for other calls of the same Ledger as long as its context allows, and then at most five seconds
+// for transactions elsewhere, with [ErrInUse] after that; [Ledger.Register] says how long it waits once it has sent.
 package ledger
 
 import (
@@ -40,14 +45,18 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// Sentinels for errors.Is. If an error matches one of them, nothing was sent.
+// Sentinels for errors.Is. If an error matches one of them, nothing was sent by the call that returned it.
 var (
 	ErrInUse     = errors.New("the ledger is in use")                              // for five seconds another transaction was in the way, or the database had no connection free
-	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, or longer than 100 digits
-	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered: its fee is paid
+	ErrFee       = errors.New("fee not allowed")                                   // over WithMaxFee, not positive, longer than 100 digits, or not the fee of the race
+	ErrEntered   = errors.New("the horse is already entered")                      // the entry is Entered, or the race lists the horse: its fee is paid
 	ErrUnsettled = errors.New("the outcome of an earlier registration is unknown") // the entry is Sending or Unknown
 	ErrBudget    = errors.New("the fee would exceed the budget")                   // set with WithBudget or WithDailyBudget
 )
+
+// ErrUnrecorded means that an outcome, which the entry has that was returned, could not be written. The entry in the
+// database stays Sending until Settle or Decide.
+var ErrUnrecorded = errors.New("this could not be recorded")
 
 // Entry is the registration of a horse in a race.
 type Entry struct {
@@ -71,14 +80,6 @@ const (
 	Absent  State = "absent"  // the horse is certainly not in the race
 )
 
-// pair is the key of an entry.
-type pair struct {
-	horse horseracing.HorseNumber
-	race  horseracing.RaceID
-}
-
-func (e Entry) pair() pair { return pair{e.Horse, e.Race} }
-
 // isHeld reports whether the fee may be paid.
 func (e Entry) isHeld() bool { return e.State == Sending || e.State == Unknown }
 
@@ -94,8 +95,12 @@ type Ledger struct {
 	freeRaces             bool
 	withoutLook           bool
 
-	turn   chan struct{} // has a value while a transaction of this Ledger writes
+	turn   chan struct{} // has a value while a call of this Ledger uses the database
 	writes int64         // how many the ledger had after this Ledger wrote last, belongs to turn
+}
+
+func newLedger(db *sql.DB) *Ledger {
+	return &Ledger{db: db, location: time.UTC, turn: make(chan struct{}, 1)}
 }
 
 // Open opens the ledger that [Create] made in a database. Registrations are sent with client. Open writes
@@ -103,7 +108,8 @@ type Ledger struct {
 // is enough (SetMaxOpenConns(1)), as long as the caller calls no method while it holds that one. If an entry has a
 // time in the future, because a clock was ahead, it counts against the budget of every day until that time.
 func Open(ctx context.Context, db *sql.DB, client *horseracing.Client, opts ...Option) (*Ledger, error) {
-	l := &Ledger{db: db, client: client, service: client.BaseURL(), location: time.UTC, turn: make(chan struct{}, 1)}
+	l := newLedger(db)
+	l.client, l.service = client, client.BaseURL()
 	for _, opt := range opts {
 		opt(l)
 	}
@@ -118,7 +124,7 @@ func Open(ctx context.Context, db *sql.DB, client *horseracing.Client, opts ...O
 
 // Read returns the entries of the ledger in a database, as [Ledger.Entries] does. It needs no client.
 func Read(ctx context.Context, db *sql.DB) ([]Entry, error) {
-	l := &Ledger{db: db} // of any service
+	l := newLedger(db) // of any service
 	if err := l.verify(ctx); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -126,24 +132,22 @@ func Read(ctx context.Context, db *sql.DB) ([]Entry, error) {
 }
 
 // Check returns nil if Register would send the registration now, or else the error with
-// which Register would refuse it. It writes nothing.
+// which Register would refuse it. It writes nothing, and does not look at the race.
 func (l *Ledger) Check(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) error {
-	_, err := l.look(ctx, r, fee)
+	_, err := l.precheck(ctx, r, fee)
 	return err
 }
 
-// look is check outside of a transaction.
-func (l *Ledger) look(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+// precheck is check outside of a transaction.
+func (l *Ledger) precheck(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (e Entry, err error) {
 	if ctx == nil {
 		return Entry{}, fmt.Errorf("ledger: %w: the context is nil", horseracing.ErrInvalidArgument)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, ErrInUse)
-	defer cancel()
-	e, err := l.check(ctx, l.db, r, fee)
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
-	}
-	return e, named(pair{r.Horse, r.Race}, err)
+	err = l.alone(ctx, func(ctx context.Context) (err error) {
+		e, err = l.check(ctx, l.db, r, fee)
+		return err
+	})
+	return e, named(r.Horse, r.Race, err)
 }
 
 // maxDigits is the length of the longest fee that can be read again.
@@ -163,7 +167,7 @@ func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registratio
 	case l.maxFee != nil && fee.Cmp(*l.maxFee) > 0:
 		return Entry{}, &LimitError{Err: ErrFee, Amount: fee, Limit: *l.maxFee}
 	}
-	known, err := get(ctx, q, pair{r.Horse, r.Race})
+	known, err := get(ctx, q, r.Horse, r.Race)
 	switch {
 	case err != nil:
 		return Entry{}, err
@@ -180,9 +184,11 @@ func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registratio
 }
 
 // Register checks the fee, the existing entries and the budgets. If nothing forbids the
-// registration, Register sends it and records its outcome. fee is the race's entry fee. The
-// entries and the budgets are checked again, together with what other processes wrote, just
-// before the registration is sent.
+// registration, Register sends it and records its outcome. fee is the race's entry fee. Just before the
+// registration is sent, after the client has waited for its turn, Register looks at the race, which takes one request
+// past caches, and checks entries and budgets again, together with what other processes wrote. If the race lists
+// the horse already, the error is ErrEntered; if its fee is not fee, ErrFee; if it cannot be read, the error says so.
+// In these cases nothing is sent or written. A retry after a refusal with status 429 does not look again.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown, the
 // entry is Unknown: call [Ledger.Settle] at once, and again when its error says so. If it
@@ -192,29 +198,29 @@ func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registratio
 // registered again. If no request was made, for example because the service refuses requests
 // at the moment, the Refused entry is not written to the database.
 //
-// A refusal with status 400, 409 or 422 may mean that the horse is registered already, because
+// A refusal with a status from 400 to 499 except 429 may mean that the horse is registered already, because
 // a proxy has sent the request twice. So Register then reads the race once, with
 // [horseracing.RacesService.Registered]. If the race lists the horse, the entry is Entered and the
 // error is nil. If the race was read and does not list the horse so far, or if there is no such
-// race, the entry is Refused. If the race cannot be read, or if its response is from a cache (with an
-// Age above zero) and does not list the horse, the entry is Unknown.
+// race, the entry is Refused; but after a 409 it is Unknown, unless others have taken all places of the race. If the
+// race cannot be read, or if its response is from a cache (with an Age above zero) and does not list the horse, the
+// entry is Unknown.
 //
 // If ctx ends while an attempt is being made, Register still waits for the response, though no
 // longer than an attempt may take, and records the outcome that it shows. Without a response
 // the outcome is unknown, and errors.Is also finds the error of ctx. No other attempt follows.
-// After ctx has ended, Register still reads the race if the registration was refused, which
-// takes at most 30 seconds, and still writes the outcome. So it may return later than ctx ends.
-//
-// If the outcome cannot be written, Register tries again for 20 seconds, as a database server may be restarting. Then the
-// error says so: the returned entry has the outcome, but the entry in the database stays Sending.
+// Register still reads the race if the registration was refused, for at most 30 seconds, and still writes the
+// outcome. If it cannot be written, Register tries again for 20 seconds, as a database server may be restarting; then
+// the error matches [ErrUnrecorded]. So Register returns at most 90 seconds after ctx has ended, unless
+// [horseracing.WithAttemptTimeout] is longer than 30 seconds.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (entry Entry, err error) {
-	if entry, err = l.look(ctx, r, fee); err != nil {
+	if entry, err = l.precheck(ctx, r, fee); err != nil {
 		return entry, err
 	}
 	isSent := false
 	var refusal error // by this ledger
 	_, err = l.client.Races.Register(transport.Await(ctx), r, append(slices.Clip(opts), horseracing.OnSend(func() error {
-		if entry, refusal = l.sight(ctx, r, fee); refusal == nil {
+		if entry, refusal = l.look(ctx, r, fee); refusal == nil {
 			entry, refusal = l.send(ctx, r, fee)
 		}
 		isSent = refusal == nil
@@ -227,14 +233,9 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		entry.State, entry.Note = Refused, err.Error()
 		return entry, err
 	}
-	ctx = context.WithoutCancel(ctx)
 	entry.Note = note(err)
 	entry.State, err = l.outcome(ctx, r, err)
-	entry, failed := l.conclude(ctx, entry)
-	for end := time.Now().Add(outcomeWait); failed != nil && time.Now().Before(end); {
-		time.Sleep(time.Second)
-		entry, failed = l.conclude(ctx, entry)
-	}
+	entry, failed := l.record(ctx, entry)
 	if entry.State == Entered {
 		err = nil
 	}
@@ -256,7 +257,7 @@ func note(err error) string {
 
 // send records that a registration is being sent now. With ErrEntered and ErrUnsettled it
 // returns the existing entry. If the entry may be there although the commit failed, it is Refused, as it is
-// certainly not sent. If that fails too, it stays Sending until Settle finds that it is absent.
+// certainly not sent. If that cannot be written either, it stays Sending until Settle finds that it is absent.
 func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (entry Entry, err error) {
 	err = l.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if entry, err = l.check(ctx, tx, r, fee); err == nil {
@@ -266,24 +267,21 @@ func (l *Ledger) send(ctx context.Context, r horseracing.Registration, fee horse
 	})
 	if errors.Is(err, errCommit) {
 		entry.State, entry.Note = Refused, "not sent: "+err.Error()
-		_, _ = l.conclude(context.WithoutCancel(ctx), entry)
+		_, _ = l.record(ctx, entry)
 	}
 	if err != nil && !errors.Is(err, ErrEntered) && !errors.Is(err, ErrUnsettled) {
 		entry = Entry{}
 	}
-	return entry, named(pair{r.Horse, r.Race}, err)
+	return entry, named(r.Horse, r.Race, err)
 }
 
-// outcomeWait is how long an outcome that cannot be written is tried again.
-const outcomeWait = 20 * time.Second
-
-// sight is the look before paying.
-func (l *Ledger) sight(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (Entry, error) {
+// look is the look before paying. It returns an entry only with ErrEntered. OnSend forbids calls with the same client,
+// as they may wait for the turn of the one that is being sent; this one waits for that at most five seconds, as rules 2 and 10
+// of internal/pace say.
+func (l *Ledger) look(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt) (e Entry, err error) {
 	if l.withoutLook {
 		return Entry{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readingWait)
-	defer cancel()
 	race, err := l.client.Races.Get(registration.Uncached(ctx), r.Race)
 	switch {
 	case err != nil:
@@ -291,16 +289,15 @@ func (l *Ledger) sight(ctx context.Context, r horseracing.Registration, fee hors
 	case race.MainRaceID != r.Race:
 		err = errors.New("nothing was sent, as the race that was read has no id")
 	case race.Has(r.Horse):
-		return Entry{Horse: r.Horse, Race: r.Race, Fee: fee, State: Entered, Note: "listed by the race"}, named(pair{r.Horse, r.Race}, ErrEntered)
-	case race.EntryFee.Cmp(fee) != 0:
-		err = fmt.Errorf("%w: the race takes %s, and %s was passed", ErrFee, race.EntryFee, fee)
+		e, err = Entry{Horse: r.Horse, Race: r.Race, Fee: fee, State: Entered, Note: "not sent: the race lists the horse already"}, ErrEntered
+	case !race.EntryFee.Equal(fee):
+		err = fmt.Errorf("%w: the race costs %s now, and not %s, as was passed (in the smallest unit)", ErrFee, race.EntryFee, fee)
 	}
-	return Entry{}, named(pair{r.Horse, r.Race}, err)
+	return e, named(r.Horse, r.Race, err)
 }
 
-// readingWait limits the reading of a race after a refusal, which the end of the caller's context
-// does not interrupt.
-const readingWait = 30 * time.Second
+// The end of the caller's context interrupts neither the reading of a race after a refusal, nor the writing of an outcome.
+const readingWait, outcomeWait = 30 * time.Second, 20 * time.Second
 
 // outcome returns the state of a registration that was sent, and its error.
 func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err error) (State, error) {
@@ -310,20 +307,37 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 		return Entered, nil
 	case errors.Is(err, horseracing.ErrOutcomeUnknown):
 		return Unknown, fmt.Errorf("%w, or call Ledger.Settle", err)
-	case !isAPI || !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity}, api.StatusCode):
+	case !isAPI || api.StatusCode/100 != 4 || api.StatusCode == http.StatusTooManyRequests:
 		return Refused, err
 	}
-	ctx, stop := context.WithTimeout(ctx, readingWait)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), readingWait)
 	defer stop()
 	isIn, undecided := l.client.Races.Registered(ctx, r.Race, r.Horse)
-	_, isUnlisted := errors.AsType[*registration.NotListedError](undecided)
+	unlisted, isUnlisted := errors.AsType[*registration.NotListedError](undecided)
 	switch {
 	case isIn:
 		return Entered, err
-	case undecided != nil && !isUnlisted, api.StatusCode == http.StatusConflict:
+	case undecided != nil && !isUnlisted, isUnlisted && !unlisted.IsFull && api.StatusCode == http.StatusConflict:
 		return Unknown, fmt.Errorf("%w: %w; call Ledger.Settle before registering again", horseracing.ErrOutcomeUnknown, err)
 	}
 	return Refused, err
+}
+
+// record is conclude, and tries again for outcomeWait.
+func (l *Ledger) record(ctx context.Context, e Entry) (_ Entry, err error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), outcomeWait)
+	defer stop()
+	for ctx.Err() == nil {
+		recorded, failed := l.conclude(ctx, e)
+		if failed == nil {
+			return recorded, nil
+		}
+		if err == nil || ctx.Err() == nil { // the last one is interrupted
+			err = failed
+		}
+		time.Sleep(time.Second)
+	}
+	return e, err
 }
 
 // conclude records an outcome, and returns the entry as it is now. What another process
@@ -331,7 +345,7 @@ func (l *Ledger) outcome(ctx context.Context, r horseracing.Registration, err er
 func (l *Ledger) conclude(ctx context.Context, e Entry) (Entry, error) {
 	now := e
 	err := l.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		if now, err = get(ctx, tx, e.pair()); err != nil {
+		if now, err = get(ctx, tx, e.Horse, e.Race); err != nil {
 			return err
 		}
 		isOurs := now.isHeld() && now.Time.Equal(e.Time)
@@ -342,7 +356,7 @@ func (l *Ledger) conclude(ctx context.Context, e Entry) (Entry, error) {
 		return nil
 	})
 	if err != nil {
-		return e, named(e.pair(), fmt.Errorf("it is %s, but this could not be recorded: %v", e.State, err))
+		return e, named(e.Horse, e.Race, fmt.Errorf("it is %s, but %w: %v", e.State, ErrUnrecorded, err)) // not %w: ErrInUse means that nothing was sent
 	}
 	return now, nil
 }
@@ -359,16 +373,16 @@ const settleAtOnce = 8
 // call can find out the outcome. If RetryAt is zero, a person has to look for the horse in the
 // game and call [Ledger.Decide].
 func (l *Ledger) Settle(ctx context.Context) error {
-	held, err := list(ctx, l.db, `state IN ('sending', 'unknown')`)
+	held, err := l.list(ctx, `state IN ('sending', 'unknown')`)
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return err
 	}
 	errs := make([]error, len(held))
 	turns := make(chan struct{}, settleAtOnce)
 	var settling sync.WaitGroup
 	for i, e := range held {
 		turns <- struct{}{}
-		errs[i] = named(e.pair(), &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: errors.New("the goroutine that read the race was ended")})
+		errs[i] = named(e.Horse, e.Race, &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: errors.New("the goroutine that read the race was ended")})
 		settling.Go(func() {
 			defer func() { <-turns }() // also if the caller's code ends the goroutine
 			errs[i] = l.settle(ctx, e)
@@ -381,7 +395,7 @@ func (l *Ledger) Settle(ctx context.Context) error {
 func (l *Ledger) settle(ctx context.Context, e Entry) error {
 	isIn, err := l.client.Races.Registered(ctx, e.Race, e.Horse)
 	if err != nil {
-		return named(e.pair(), err)
+		return named(e.Horse, e.Race, err)
 	}
 	e.State, e.Note = Absent, "settled"
 	if isIn {
@@ -398,9 +412,8 @@ func (l *Ledger) settle(ctx context.Context, e Entry) error {
 // ErrInvalidArgument if state is not Entered or Absent, or if the entry is not Sending or
 // Unknown.
 func (l *Ledger) Decide(ctx context.Context, horse horseracing.HorseNumber, race horseracing.RaceID, state State, note string) error {
-	p := pair{horse, race}
 	err := l.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		e, err := get(ctx, tx, p)
+		e, err := get(ctx, tx, horse, race)
 		if err != nil {
 			return err
 		}
@@ -410,13 +423,20 @@ func (l *Ledger) Decide(ctx context.Context, horse horseracing.HorseNumber, race
 		e.State, e.Note = state, note
 		return put(ctx, tx, e)
 	})
-	return named(p, err)
+	return named(horse, race, err)
 }
 
 // Entries returns the entries, one for each pair with its latest state, in the order in
 // which they were sent.
 func (l *Ledger) Entries(ctx context.Context) ([]Entry, error) {
-	entries, err := list(ctx, l.db, `horse > 0`)
+	return l.list(ctx, `horse > 0`)
+}
+
+func (l *Ledger) list(ctx context.Context, condition string) (entries []Entry, err error) {
+	err = l.alone(ctx, func(ctx context.Context) (err error) {
+		entries, err = list(ctx, l.db, condition)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -426,7 +446,11 @@ func (l *Ledger) Entries(ctx context.Context) ([]Entry, error) {
 // Paid returns the sum of the fees of Entered, Sending and Unknown entries that were sent at
 // or after since, which is what the budgets count. If since is zero, all such entries count.
 func (l *Ledger) Paid(ctx context.Context, since time.Time) (horseracing.BigInt, error) {
-	paid, err := sum(ctx, l.db, ` AND sent_at >= $1`, since.UnixMicro())
+	var paid horseracing.BigInt
+	err := l.alone(ctx, func(ctx context.Context) (err error) {
+		paid, err = sum(ctx, l.db, sentSince, since.UnixMicro())
+		return err
+	})
 	if err != nil {
 		return paid, fmt.Errorf("ledger: %w", err)
 	}
@@ -434,9 +458,9 @@ func (l *Ledger) Paid(ctx context.Context, since time.Time) (horseracing.BigInt,
 }
 
 // named adds the pair to an error.
-func named(p pair, err error) error {
+func named(horse horseracing.HorseNumber, race horseracing.RaceID, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ledger: horse %d in race %d: %w", p.horse, p.race, err)
+	return fmt.Errorf("ledger: horse %d in race %d: %w", horse, race, err)
 }

@@ -127,7 +127,7 @@ func expectStates(t *testing.T, l *ledger.Ledger, want ...string) {
 }
 
 // What the service responded, or that it did not, decides the state of an entry, and the state what
-// counts and what may follow. After 400, 409 and 422 the race decides.
+// counts and what may follow. After a status 4xx but 429 the race decides.
 func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 	type faults = []horseracingtest.Fault
 	refusal := func(status int) horseracingtest.Fault {
@@ -158,9 +158,15 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 		"400, and it is listed":        {true, nil, refusal(400), ledger.Entered},
 		"409, and it is listed":        {true, nil, refusal(409), ledger.Entered},
 		"422, and it is listed":        {true, nil, refusal(422), ledger.Entered},
-		"403 needs no reading":         {true, nil, refusal(403), ledger.Refused},
+		"401, and it is listed":        {true, nil, refusal(401), ledger.Entered},
+		"403, and it is listed":        {true, nil, refusal(403), ledger.Entered},
+		"404, and it is listed":        {true, nil, refusal(404), ledger.Entered},
+		"403, and it cannot be read":   {false, reading(400, ""), refusal(403), ledger.Unknown},
 		"it is not listed":             {false, nil, refusal(422), ledger.Refused},
 		"409, and it is not listed":    {false, nil, refusal(409), ledger.Unknown}, // a proxy may have sent it twice, and the race lists late
+		"409, and it is full":          {false, reading(200, `[{"main_race_id":1,"places":1,`+others+`]`), refusal(409), ledger.Refused},
+		"409, and a place is free":     {false, reading(200, `[{"main_race_id":1,"places":2,`+others+`]`), refusal(409), ledger.Unknown},
+		"409, and one heat is full":    {false, reading(200, `[{"main_race_id":1,"places":1,`+others+`,{"main_race_id":1,"places":2,`+others+`]`), refusal(409), ledger.Unknown},
 		"there is no race":             {false, reading(404, ""), refusal(400), ledger.Refused},
 		"a proxy has no such page":     {false, reading(404, "<html>"), refusal(409), ledger.Unknown},
 		"a cache lists it":             {true, cached(0), refusal(409), ledger.Entered},
@@ -192,7 +198,7 @@ func TestAnOutcomeDecidesWhatCountsAndWhatMayFollow(t *testing.T) {
 			double.Equal(t, "has a note, for people", name != "accepted", e.Note != "" && !strings.Contains(e.Note, "call "))
 			double.Equal(t, "notes the reason", test.fault.Status > 0, strings.Contains(e.Note, "already in it"))
 			reads := requests(fake, http.MethodGet)
-			double.Equal(t, "is read once", slices.Contains([]int{400, 409, 422}, test.fault.Status), len(reads) == 1)
+			double.Equal(t, "is read once", test.fault.Status/100 == 4 && test.fault.Status != 429, len(reads) == 1)
 			for _, r := range reads {
 				double.Equal(t, "past caches", "no-cache", r.Header.Get("Cache-Control"))
 			}

@@ -36,7 +36,9 @@ func WithFreeRaces() Option {
 	return func(l *Ledger) { l.freeRaces = true }
 }
 
-// WithoutLook leaves the look before paying out.
+// WithoutLook leaves out the look at the race before a registration is sent, and its request. Then Register does not
+// notice that the fee is not the one that was passed, nor that the horse was entered by hand, by another program, or in
+// a ledger of which an older copy was restored, so such a horse may be paid for twice.
 func WithoutLook() Option {
 	return func(l *Ledger) { l.withoutLook = true }
 }
@@ -61,7 +63,7 @@ func (e *LimitError) Unwrap() error { return e.Err }
 // later than e, by a clock that was ahead, counts as of its day, too.
 func (l *Ledger) checkBudgets(ctx context.Context, q querier, e Entry) error {
 	if l.total != nil {
-		paid, err := sum(ctx, q, "")
+		paid, err := sum(ctx, q, inAll)
 		if err != nil {
 			return err
 		}
@@ -70,24 +72,26 @@ func (l *Ledger) checkBudgets(ctx context.Context, q querier, e Entry) error {
 		}
 	}
 	if l.perDay != nil {
-		recent, err := list(ctx, q, counted+` AND sent_at >= $1`, e.Time.AddDate(0, 0, -2).UnixMicro()) // no day is longer
+		paid, err := sum(ctx, q, sentSince, l.dayOf(e.Time).UnixMicro())
 		if err != nil {
 			return err
 		}
-		today := e.Fee
-		for _, other := range recent {
-			if l.day(other) >= l.day(e) {
-				today = today.Add(other.Fee)
-			}
-		}
-		if today.Cmp(*l.perDay) > 0 {
-			return &LimitError{Err: fmt.Errorf("%w of the day %s", ErrBudget, l.day(e)), Amount: today, Limit: *l.perDay}
+		if today := paid.Add(e.Fee); today.Cmp(*l.perDay) > 0 {
+			return &LimitError{Err: fmt.Errorf("%w of the day %s", ErrBudget, e.Time.In(l.location).Format(time.DateOnly)), Amount: today, Limit: *l.perDay}
 		}
 	}
 	return nil
 }
 
-func (l *Ledger) day(e Entry) string { return e.Time.In(l.location).Format(time.DateOnly) }
+// dayOf returns when the day of t begins. In some zones an hour after midnight comes twice, when summer ends.
+func (l *Ledger) dayOf(t time.Time) time.Time {
+	year, month, day := t.In(l.location).Date()
+	begins := time.Date(year, month, day, 0, 0, 0, 0, l.location)
+	if earlier := begins.Add(-time.Hour); earlier.Day() == day {
+		return earlier
+	}
+	return begins
+}
 
 // Sum adds up the fees of entries that were sent at or after since. The result paid is the sum
 // for Entered entries. The result held is the sum for Sending and Unknown entries, whose fees

@@ -34,46 +34,49 @@ var schema = []string{
 	note TEXT NOT NULL,
 	PRIMARY KEY (horse, race)
 )`,
-	`CREATE INDEX horseracing_entries_by_fee ON horseracing_entries (fee, state)`,
-	`CREATE INDEX horseracing_entries_by_time ON horseracing_entries (sent_at)`,
+	`CREATE INDEX horseracing_entries_by_fee ON horseracing_entries (fee) WHERE ` + counted,
+	`CREATE INDEX horseracing_entries_by_time ON horseracing_entries (sent_at, fee) WHERE ` + counted,
 }
 
 // counted are the states whose fees are or may be paid.
 const counted = `state IN ('sending', 'entered', 'unknown')`
 
 // Create makes the two tables of an empty ledger in a database, for registrations that are sent with
-// client. It is called once, before the first [Open]; if the tables are there, it returns an error.
+// client. It is called once, before the first [Open]. If the database has a ledger, Create returns an error
+// and changes nothing.
 func Create(ctx context.Context, db *sql.DB, client *horseracing.Client) error {
-	err := create(ctx, db, client.BaseURL())
+	err := newLedger(db).alone(ctx, func(ctx context.Context) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }() // an error once it is committed
+		for _, statement := range schema {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO horseracing_ledger (id, version, service, writes) VALUES (1, $1, $2, 0)`, version, client.BaseURL()); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
 	if err != nil {
 		return fmt.Errorf("ledger: it could not be created; if it exists, open it: %w", err)
 	}
 	return nil
 }
 
-func create(ctx context.Context, db *sql.DB, service string) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // an error once it is committed
-	for _, statement := range schema {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO horseracing_ledger (id, version, service, writes) VALUES (1, $1, $2, 0)`, version, service); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
 // verify returns an error unless the database has a ledger of this version, of l's service if that is set.
 func (l *Ledger) verify(ctx context.Context) error {
 	var found int
 	var service string
-	err := l.db.QueryRowContext(ctx, `SELECT version, service FROM horseracing_ledger WHERE id = 1`).Scan(&found, &service)
+	err := l.alone(ctx, func(ctx context.Context) error {
+		return l.db.QueryRowContext(ctx, `SELECT version, service FROM horseracing_ledger WHERE id = 1`).Scan(&found, &service)
+	})
 	switch {
+	case errors.Is(err, ErrInUse):
+		return err
 	case err != nil:
 		return fmt.Errorf("the database has no ledger that can be read; restore it, or call Create if it never had one: %w", err)
 	case found != version:
@@ -86,11 +89,11 @@ func (l *Ledger) verify(ctx context.Context) error {
 
 const lockWait = 5 * time.Second
 
-// write runs do in a transaction in which nobody else writes. The transaction begins again if another one
-// was in its way, for at most lockWait. With an error that is not errCommit nothing was written.
-func (l *Ledger) write(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+// alone runs do while no other call of l uses the database, for which it waits as long as ctx allows. So l needs one
+// connection, and is never in its own way. If somebody else was in the way of do, it runs again, for at most lockWait.
+func (l *Ledger) alone(ctx context.Context, do func(ctx context.Context) error) error {
 	select {
-	case l.turn <- struct{}{}: // as long as ctx allows: this process is never in its own way
+	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -98,20 +101,18 @@ func (l *Ledger) write(ctx context.Context, do func(ctx context.Context, tx *sql
 	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, ErrInUse)
 	defer cancel()
 	for {
-		err := l.transact(ctx, do)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		case !isBusy(err):
-			return err
+		err := do(ctx)
+		if err != nil && isBusy(err) {
+			select {
+			case <-time.After(rand.N(10 * time.Millisecond)):
+				continue
+			case <-ctx.Done():
+			}
 		}
-		select {
-		case <-time.After(rand.N(10 * time.Millisecond)):
-		case <-ctx.Done():
+		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
+		return err
 	}
 }
 
@@ -119,6 +120,11 @@ var (
 	errCommit = errors.New("the transaction was perhaps not committed")
 	errOlder  = errors.New("the database was replaced by an older copy while it was open; check which payments it lacks before you open it again")
 )
+
+// write runs do in a transaction in which nobody else writes. With an error that is not errCommit nothing was written.
+func (l *Ledger) write(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+	return l.alone(ctx, func(ctx context.Context) error { return l.transact(ctx, do) })
+}
 
 // transact makes the update of the ledger's row the first statement: it waits there for other writers, and
 // whatever do reads is what they have committed.
@@ -149,15 +155,15 @@ func (l *Ledger) transact(ctx context.Context, do func(ctx context.Context, tx *
 	return nil
 }
 
-// isBusy reports whether another transaction was in the way of one that has no effect, so that it can begin
-// again: in PostgreSQL a serialization failure, a deadlock or a lock that is not available; in SQLite SQLITE_BUSY,
-// which the drivers write alike.
+// isBusy reports whether somebody else was in the way of a statement or transaction that has no effect, so that it
+// can begin again: in PostgreSQL a serialization failure, a deadlock, a lock that is not available, or no connection
+// left; in SQLite SQLITE_BUSY, which the drivers write alike.
 func isBusy(err error) bool {
 	if e, ok := errors.AsType[interface {
 		error
 		SQLState() string
 	}](err); ok {
-		return slices.Contains([]string{"40001", "40P01", "55P03"}, e.SQLState())
+		return slices.Contains([]string{"40001", "40P01", "55P03", "53300"}, e.SQLState())
 	}
 	return strings.Contains(err.Error(), "database is locked") || strings.Contains(err.Error(), "database table is locked")
 }
@@ -191,9 +197,9 @@ func list(ctx context.Context, q querier, condition string, args ...any) ([]Entr
 	return entries, rows.Err()
 }
 
-// get returns the entry of a pair, or the zero entry.
-func get(ctx context.Context, q querier, p pair) (Entry, error) {
-	found, err := list(ctx, q, `horse = $1 AND race = $2`, int64(p.horse), int64(p.race))
+// get returns the entry of a pair of horse and race, or the zero entry.
+func get(ctx context.Context, q querier, horse horseracing.HorseNumber, race horseracing.RaceID) (Entry, error) {
+	found, err := list(ctx, q, `horse = $1 AND race = $2`, int64(horse), int64(race))
 	if err != nil || len(found) == 0 {
 		return Entry{}, err
 	}
@@ -208,10 +214,16 @@ ON CONFLICT (horse, race) DO UPDATE SET sent_at = excluded.sent_at, fee = exclud
 	return err
 }
 
-// sum adds up the counted fees of entries for which a condition holds. SQL has no sum of integers without a limit
-// that both databases know, but few fees are different.
-func sum(ctx context.Context, q querier, condition string, args ...any) (total horseracing.BigInt, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT fee, COUNT(*) FROM horseracing_entries WHERE `+counted+condition+` GROUP BY fee`, args...)
+// The entries that sum counts: all, or those since a time, whose index SQLite uses only if the other one cannot group.
+const (
+	inAll     = ` GROUP BY fee`
+	sentSince = ` AND sent_at >= $1 GROUP BY fee || ''`
+)
+
+// sum adds up counted fees. SQL has no sum of integers without a limit that both databases know, but few fees are
+// different.
+func sum(ctx context.Context, q querier, which string, args ...any) (total horseracing.BigInt, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT MIN(fee), COUNT(*) FROM horseracing_entries WHERE `+counted+which, args...)
 	if err != nil {
 		return total, err
 	}

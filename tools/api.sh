@@ -8,12 +8,13 @@ signatures() {
 	go doc -all "$1" | awk 'NR == 1 { print; next } /^[A-Z]+$/ { seen = 1 } seen' |
 		sed -e '/^    /d' -e '/^[[:space:]]*\/\//d' -e 's/[[:space:]]*\/\/ .*$//' | cat -s
 }
-for package in horseracing horseracingtest ledger; do
+for package in horseracing horseracingtest ledger ledger/sqlite; do
 	dir=.
 	[ "$package" = horseracing ] || dir=./$package
+	listing=api/${package/\//-}.txt
 	if [ "${1:-}" = -w ]; then
-		signatures "$dir" >"api/$package.txt"
+		signatures "$dir" >"$listing"
 	else
-		diff -u "api/$package.txt" <(signatures "$dir")
+		diff -u "$listing" <(signatures "$dir")
 	fi
 done

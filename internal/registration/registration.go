@@ -14,7 +14,10 @@ func IsUncached(ctx context.Context) bool { return ctx.Value(uncached{}) != nil 
 
 // NotListedError is the cause of an UndecidedError if the response was not from a cache, and shows that
 // the race does not list the horse so far, or that there is no such race.
-type NotListedError struct{ Err error }
+type NotListedError struct {
+	Err    error
+	IsFull bool // others have taken all places of the race
+}
 
 func (e *NotListedError) Error() string { return e.Err.Error() }
 
