@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What each constant trades is measured in docs/performance.md.
+// To see what a change of one of these costs: go test -v -run 'KindsOf|Harder|SeveralClients' ./internal/pace
 const (
 	beta      = 0.85                  // a cut leaves this share of the rate (RFC 9438)
 	scale     = 0.00025               // CUBIC's C: how the rate grows, in requests a second per cubed second
