@@ -57,7 +57,7 @@ func newFollower[T any, S ~struct{ *backend }](s *S, l paged[T], q FollowQuery) 
 	if q.Resume.IsZero() && !q.Since.IsZero() {
 		mark.Settled = max(1, ceilMilli(q.Since))
 	}
-	f := &Follower[T]{source: source[T]{paged: l, backend: backendOf(s), tier: tier, priority: pace.Poll}, resume: q.Resume}
+	f := &Follower[T]{source: source[T]{paged: l, backend: backendOf(s), tier: tier, priority: pace.Polls}, resume: q.Resume}
 	lookback := int64((cmp.Or(q.Lookback, l.lookback)-1)/time.Millisecond) + 1
 	f.poller = listing.Poller[T]{
 		Listing: f.source.listing(), Progress: follow.New(mark, lookback, l.isPending), Lookback: lookback,

@@ -46,7 +46,7 @@ type operation struct {
 	objectOrArray bool          // an object is accepted as an array of one, as it is for every id
 	withoutID     *decode.Error // the error of an entry of a list without an id, or nil if it can be used
 	noCache       bool          // a cached response must not be used, as for each read with a body, which caches do not compare
-	priority      pace.Priority // of a poll or a page; other reads have pace.Read
+	priority      pace.Priority // of a poll or a page; other reads have pace.Reads
 	isPage        bool          // a request of a Pager or Follower: while it is refused it waits, until nothing was accepted for an hour
 	hint          string        // what to do if the outcome of a write is unknown
 	misuse        error         // what is wrong with an argument other than the id
@@ -241,9 +241,9 @@ func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOptio
 	}
 	switch {
 	case r.config.background:
-		r.Priority = pace.Walk
+		r.Priority = pace.Walks
 	case op.method == http.MethodGet:
-		r.Priority = max(pace.Read, op.priority)
+		r.Priority = max(pace.Reads, op.priority)
 	}
 	r.IsPage, r.NoCache, r.Retry, r.OnSend = op.isPage, op.noCache || r.hasReadBody() || registration.IsUncached(ctx), call.Retry(r.config.retry), r.config.onSend
 	return r, nil

@@ -188,7 +188,7 @@ func newOffsetPager[T any, S ~struct{ *backend }](s *S, l paged[T], q OffsetQuer
 
 // resumePager returns a pager at the position of a cursor or, without one, at first.
 func resumePager[T any](b *backend, l paged[T], tier TierID, resume Cursor, first int64) *Pager[T] {
-	p := &Pager[T]{source: source[T]{paged: l, backend: b, priority: pace.Walk}, resume: resume}
+	p := &Pager[T]{source: source[T]{paged: l, backend: b, priority: pace.Walks}, resume: resume}
 	p.reader = listing.Reader[T]{Listing: p.source.listing(), Range: listing.Range{Position: walk.Position{At: first}}, Concurrency: 1}
 	var problem error
 	if p.source.tier, problem = resume.open(l.cursors, tier, &p.reader.Range); p.reader.Position.At > walk.Latest {
@@ -266,7 +266,7 @@ func (s *source[T]) op() operation {
 }
 
 // page requests a page.
-func (s *source[T]) page(ctx context.Context, r walk.Request) ([]entry.Entry[*T], error) {
+func (s *source[T]) page(ctx context.Context, r walk.PageRequest) ([]entry.Entry[*T], error) {
 	op := s.op()
 	op.body = s.body(r)
 	l, err := getEntries[T](ctx, s.backend, op, nil)
@@ -297,7 +297,7 @@ func (s *source[T]) page(ctx context.Context, r walk.Request) ([]entry.Entry[*T]
 }
 
 // body returns the body of a request. The service has defaults for absent members.
-func (s *source[T]) body(r walk.Request) any {
+func (s *source[T]) body(r walk.PageRequest) any {
 	var body struct {
 		Tier          TierID `json:"tier,omitzero"`
 		StartTimeFrom *int64 `json:"start_time_from,omitzero"`
@@ -313,7 +313,7 @@ func (s *source[T]) body(r walk.Request) any {
 
 // mismatch returns how an entry shows that the body of the request was ignored, or the empty string. A
 // request that names no tier is for the default one, which the service perhaps does not have.
-func (s *source[T]) mismatch(r walk.Request, start int64, tier TierID, name TierName) string {
+func (s *source[T]) mismatch(r walk.PageRequest, start int64, tier TierID, name TierName) string {
 	requested := cmp.Or(s.tier, TierOmega)
 	if name == TierNameOmega {
 		tier = TierOmega

@@ -319,7 +319,7 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		op := openRaces
-		op.priority = pace.Poll
+		op.priority = pace.Polls
 		if problem := checkNotNegative("an Interval", q.Interval); problem != nil || ctx == nil {
 			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
 			return

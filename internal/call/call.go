@@ -213,7 +213,7 @@ func (c *Caller) checkRetry(ctx context.Context, _ *http.Response, _ error) (boo
 	}
 	wait := max(f.next.wait, f.waiter.Wait)
 	isTooLong := !f.IsPage && wait > f.Retry.MaxWait // the pace ends the call
-	if f.next.again && !isTooLong && !(f.IsPage && f.last.meaning == transport.Refused) {
+	if f.next.again && !isTooLong && !(f.IsPage && f.last.meaning == transport.RateLimited) {
 		c.log(f, slog.LevelWarn, "retry", slog.Duration("wait", wait))
 	}
 	return f.next.again, nil

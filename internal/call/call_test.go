@@ -40,10 +40,10 @@ func caller(t *testing.T, to http.RoundTripper) *Caller {
 func request(method string) *Request {
 	r := &Request{
 		Info: Info{Method: method, Route: "/", Attempt: 1}, URL: url.URL{Scheme: "https", Host: "game.test", Path: "/"}, Keys: redact.New(),
-		Payload: []byte("{}"), Priority: pace.Read, Retry: Retry{Max: 3, MinWait: time.Second, MaxWait: 15 * time.Second},
+		Payload: []byte("{}"), Priority: pace.Reads, Retry: Retry{Max: 3, MinWait: time.Second, MaxWait: 15 * time.Second},
 	}
 	if method == "PAGE" {
-		r.Method, r.Priority, r.IsPage = http.MethodGet, pace.Walk, true
+		r.Method, r.Priority, r.IsPage = http.MethodGet, pace.Walks, true
 	}
 	return r
 }

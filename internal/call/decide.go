@@ -35,7 +35,7 @@ func decide(r *Request, a *Attempt, failures int, ended error, random float64) d
 		return decision{stopped: ended}
 	case !r.IsPage && a.Number > r.Retry.Max, r.Retry.Max == 0:
 		return decision{}
-	case a.meaning == transport.Refused: // those of a page do not count
+	case a.meaning == transport.RateLimited: // those of a page do not count
 		return decision{again: !r.IsPage || a.refusedFor < maxRefusal}
 	}
 	demanded := transport.RetryAfter(a.Header)

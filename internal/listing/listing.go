@@ -21,7 +21,7 @@ type Listing[T any] struct {
 
 	// Page requests the page from a start time or an offset on. An entry without an id or with
 	// NoStart has an error. A page by time has an entry with a start, or none at all.
-	Page func(ctx context.Context, r walk.Request) ([]entry.Entry[*T], error)
+	Page func(ctx context.Context, r walk.PageRequest) ([]entry.Entry[*T], error)
 
 	// Fail makes the caller's error of what is wrong with the listing: a *walk.Problem, a *TieError,
 	// or the error of a context.
@@ -49,7 +49,7 @@ var errAborted = errors.New("the request's goroutine was ended by code that it c
 // fetch requests a page, and gives each of its entries an id and a start. One without a start gets
 // the newest start of the page: it comes first, so that no position after another entry of the
 // page leaves it out.
-func (l *Listing[T]) fetch(ctx context.Context, r walk.Request) ([]entry.Entry[*T], error) {
+func (l *Listing[T]) fetch(ctx context.Context, r walk.PageRequest) ([]entry.Entry[*T], error) {
 	if r.Pause {
 		if err := Sleep(ctx, EmptyDelay); err != nil {
 			return nil, l.Fail(err)

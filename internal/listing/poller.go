@@ -175,7 +175,7 @@ func (p *Poll[T]) pass(w *window[T]) error {
 func (p *Poll[T]) skipGap(ctx context.Context, from, high int64) error {
 	for low, n := from, 0; high-low > 1 && (n == 0 || n >= PageSize); {
 		middle := low + (high-low)/2
-		page, err := p.poller.fetch(ctx, walk.Request{From: middle})
+		page, err := p.poller.fetch(ctx, walk.PageRequest{From: middle})
 		if n = len(page); err != nil || n > 0 && low == from {
 			return err
 		} else if n == 0 {

@@ -39,7 +39,7 @@ var errUnreadable = errors.New("an entry that cannot be read")
 // other and the last one again and again, and what its requests are from. An entry is its id and its start.
 func followed(pages ...[]int64) (*Poller[int64], *[]string) {
 	var from []string
-	l := &Listing[int64]{Page: func(_ context.Context, r walk.Request) (page []entry.Entry[*int64], err error) {
+	l := &Listing[int64]{Page: func(_ context.Context, r walk.PageRequest) (page []entry.Entry[*int64], err error) {
 		from = append(from, "newest")
 		if !r.Newest() {
 			from[len(from)-1] = strconv.FormatInt(r.From, 10)

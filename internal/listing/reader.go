@@ -39,7 +39,7 @@ type Loop[T any] struct {
 
 // page is the outcome of one request.
 type page[T any] struct {
-	request walk.Request
+	request walk.PageRequest
 	entries []entry.Entry[*T]
 	err     error
 }

@@ -19,15 +19,15 @@ const (
 	forgotten = 100                   // a rate that grew so many times is not limited any more
 )
 
-// Outcome is what the pace can learn from an attempt. Each value is the most common of the
+// Signal is what the pace can learn from an attempt. Each value is the most common of the
 // statuses that it stands for.
-type Outcome int
+type Signal int
 
 const (
-	Unclear     Outcome = 0                          // a failure from which nothing can be learned
-	Accepted    Outcome = http.StatusOK              // any response except failures and refusals, so a 404, too
-	Refused     Outcome = http.StatusTooManyRequests // or 403 with a Retry-After
-	Unavailable Outcome = http.StatusServiceUnavailable
+	Unclear     Signal = 0                          // a failure from which nothing can be learned
+	Accepted    Signal = http.StatusOK              // any response except failures and refusals, so a 404, too
+	Refused     Signal = http.StatusTooManyRequests // or 403 with a Retry-After
+	Unavailable Signal = http.StatusServiceUnavailable
 )
 
 // learner learns one limit from refusals, and says when the next request may be sent.
@@ -43,7 +43,7 @@ type learner struct {
 	// In every phase:
 	count
 	last    time.Time // when the last request was sent
-	refusal Outcome   // the last one
+	refusal Signal    // the last one
 	inARow  int       // requests that were accepted since then
 
 	next    time.Time // while it is limited: when the next request may be sent
@@ -123,23 +123,23 @@ func (l *learner) send(now time.Time) {
 	l.last, l.next = now, later(l.next, now.Add(-interval/50)).Add(interval) // a timer is always a little late
 }
 
-// report records the outcome of a request. mustWait is whether a refusal has a Retry-After.
-func (l *learner) report(now, sent time.Time, outcome Outcome, mustWait bool) {
+// report records the signal of a request. mustWait is whether a refusal has a Retry-After.
+func (l *learner) report(now, sent time.Time, signal Signal, mustWait bool) {
 	isProbe := l.backoff != nil && sent.After(l.backoff.began)
 	if isProbe && sent.Equal(l.backoff.probe) {
 		l.backoff.probe = time.Time{}
 	}
 	switch {
-	case outcome == Unclear || l.limit != nil && sent.Before(l.limit.epoch): // or at a rate that is cut already
-	case outcome == Accepted:
+	case signal == Unclear || l.limit != nil && sent.Before(l.limit.epoch): // or at a rate that is cut already
+	case signal == Accepted:
 		l.inARow++
 		if l.accepted++; isProbe {
 			l.resume(sent)
 		}
 	default:
 		l.refused++
-		l.refusal, l.inARow = outcome, 0
-		isFailure := l.backoff == nil && outcome == Unavailable && !mustWait && 4*l.refused <= max(l.total(), sample)
+		l.refusal, l.inARow = signal, 0
+		isFailure := l.backoff == nil && signal == Unavailable && !mustWait && 4*l.refused <= max(l.total(), sample)
 		if isFailure && l.total() >= 4*sample { // the last requests count
 			l.count = count{began: now}
 		}

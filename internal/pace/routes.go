@@ -14,10 +14,10 @@ type Priority uint8
 
 // The priorities, from the first to the last.
 const (
-	Write Priority = iota // a request that changes something
-	Read                  // a single read
-	Poll                  // a read that is repeated
-	Walk                  // one page of many
+	Writes Priority = iota // a request that changes something
+	Reads                  // a single read
+	Polls                  // a read that is repeated
+	Walks                  // one page of many
 )
 
 // Kind has the properties of a request that decide how long it waits.
@@ -115,9 +115,9 @@ func (p *Routes) Leave(w *Waiter) {
 // heldUntil returns the time before which the service wants no such request.
 func (p *Routes) heldUntil(w *Waiter) time.Time {
 	switch w.Priority {
-	case Walk:
+	case Walks:
 		return w.route.walkAt
-	case Write: // refused with a 503, its outcome would be unknown
+	case Writes: // refused with a 503, its outcome would be unknown
 		return later(w.route.retryAt, p.unavailable.until)
 	}
 	return w.route.retryAt
@@ -153,7 +153,7 @@ func (p *Routes) from(w *Waiter) time.Time {
 // politeTo returns the route whose pace a write keeps, too, and counts for, or nil if there is none. The learner of
 // all routes may allow more than a route whose own learner is slower, and nobody would notice but the writes.
 func (p *Routes) politeTo(w *Waiter) *route {
-	if l := p.unavailable.route; w.Priority == Write && l != nil && l != w.route && l.backoff == nil {
+	if l := p.unavailable.route; w.Priority == Writes && l != nil && l != w.route && l.backoff == nil {
 		return l
 	}
 	return nil
@@ -170,21 +170,21 @@ func (p *Routes) Send(now time.Time, w *Waiter) {
 	}
 }
 
-// Report records the outcome of the request of w, and for how long its response holds the
+// Report records the signal of the request of w, and for how long its response holds the
 // route. The common learner learns from the first refusal in each backoff of a route, unless isOwn
 // reports that the limit is that route's.
-func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
-	if outcome == Unavailable && hold.Route == 0 && !w.Patient {
-		outcome = Unclear // a failure that its call waits for and retries
+func (p *Routes) Report(now time.Time, w *Waiter, signal Signal, hold Hold) {
+	if signal == Unavailable && hold.Route == 0 && !w.Patient {
+		signal = Unclear // a failure that its call waits for and retries
 	}
-	r, forAll := w.route, outcome
-	if outcome == Unavailable && !p.isOwn(now, r) {
+	r, forAll := w.route, signal
+	if signal == Unavailable && !p.isOwn(now, r) {
 		p.unavailable.route = r
 	}
-	if outcome > Accepted && (r.backoff != nil || p.isOwn(now, r)) {
+	if signal > Accepted && (r.backoff != nil || p.isOwn(now, r)) {
 		forAll = Unclear
 	}
-	r.report(now, w.sent, outcome, hold.Route > 0)
+	r.report(now, w.sent, signal, hold.Route > 0)
 	if w.RefusedFor = 0; r.backoff != nil {
 		w.RefusedFor = now.Sub(r.backoff.began)
 	}
@@ -193,12 +193,12 @@ func (p *Routes) Report(now time.Time, w *Waiter, outcome Outcome, hold Hold) {
 		r.retryAt, r.walkAt = later(r.retryAt, now.Add(hold.Route)), later(r.walkAt, now.Add(hold.Walks))
 	}
 	switch {
-	case outcome == Unavailable:
+	case signal == Unavailable:
 		p.unavailable.since, p.unavailable.until = now, later(p.unavailable.until, now.Add(hold.Route))
-	case outcome == Accepted && w.sent.After(p.unavailable.since):
+	case signal == Accepted && w.sent.After(p.unavailable.since):
 		p.unavailable.until = time.Time{}
 	}
-	if w.Wait = 0; outcome != Accepted {
+	if w.Wait = 0; signal != Accepted {
 		w.Wait = max(0, p.from(w).Sub(now))
 	}
 }

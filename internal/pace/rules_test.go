@@ -14,7 +14,7 @@ import (
 // The tests of the rules in doc.go, in their order.
 
 func join(now time.Time, e *Routes, route string, priority Priority) *Waiter {
-	w := &Waiter{Kind: Kind{route, priority, priority == Walk, 0}}
+	w := &Waiter{Kind: Kind{route, priority, priority == Walks, 0}}
 	e.Join(now, w)
 	return w
 }
@@ -27,7 +27,7 @@ func (p *Routes) sendNow(now time.Time, route string, priority Priority) *Waiter
 }
 
 // exchange sends so many requests in the time until now, evenly, and reports one outcome for each.
-func (l *learner) exchange(from, to time.Time, n int, outcome Outcome) {
+func (l *learner) exchange(from, to time.Time, n int, outcome Signal) {
 	for i := range n {
 		now := from.Add(to.Sub(from) * time.Duration(i) / time.Duration(n))
 		l.send(now)
@@ -69,12 +69,12 @@ func equal[V comparable](t rapid.TB, what string, want, got V) {
 func TestRule1NothingWaitsBeforeARefusal(t *testing.T) {
 	e := NewRoutes(nil)
 	for i := range 1000 {
-		w := join(simStart, e, fmt.Sprint(i%3), Walk)
+		w := join(simStart, e, fmt.Sprint(i%3), Walks)
 		if next, _ := e.Next(simStart); next != w {
 			t.Fatalf("request %d waits", i)
 		}
 		e.Send(simStart, w)
-		e.Report(simStart, w, []Outcome{Accepted, Unclear}[i%2], Hold{})
+		e.Report(simStart, w, []Signal{Accepted, Unclear}[i%2], Hold{})
 	}
 }
 
@@ -83,15 +83,15 @@ func TestRule1NothingWaitsBeforeARefusal(t *testing.T) {
 func TestRule2OneProbeAtATime(t *testing.T) {
 	for _, jitter := range []float64{0, 0.5, 1} {
 		e, now := NewRoutes(func() float64 { return jitter }), simStart
-		e.Report(now, e.sendNow(now, "GET /", Walk), Refused, Hold{})
-		for join(now, e, "GET /", Walk); now.Sub(simStart) < 10*time.Minute; join(now, e, "GET /", Walk) {
+		e.Report(now, e.sendNow(now, "GET /", Walks), Refused, Hold{})
+		for join(now, e, "GET /", Walks); now.Sub(simStart) < 10*time.Minute; join(now, e, "GET /", Walks) {
 			want := max(20*time.Millisecond, min(now.Sub(simStart)*3/5, 50*time.Second)) * time.Duration(90+20*jitter) / 100
 			_, at := e.Next(now)
 			if wait := at.Sub(now); (wait - want).Abs() > time.Millisecond {
 				t.Fatalf("%v after the refusal a probe waits for %v, want %v", now.Sub(simStart), wait, want)
 			}
 			now = at
-			probe := e.sendNow(now, "GET /", Walk)
+			probe := e.sendNow(now, "GET /", Walks)
 			_, again := e.Next(now)
 			equal(t, "a probe in flight stops the others for", 5*time.Second, again.Sub(now))
 			e.Report(now, probe, Refused, Hold{})
@@ -124,7 +124,7 @@ func TestRule3TheFirstRateIsWhatWasAccepted(t *testing.T) {
 func TestRule3TheFirstRateIsThatOfTheLastSeconds(t *testing.T) {
 	for _, interval := range []time.Duration{time.Second, 4 * time.Second} {
 		c := newWorld(1).newCaller(&service{limit: newBucket(50, 50)})
-		c.every(interval, Poll, "page")
+		c.every(interval, Polls, "page")
 		c.run(simStart.Add(time.Hour))
 		polled := c.accepted["page"]
 		c.walk("page", 4)
@@ -264,7 +264,7 @@ func TestRule6AnOutageThatLetsFewPassIsOver(t *testing.T) {
 func TestRule7A503IsAFailureUntilAQuarterMetOne(t *testing.T) {
 	for _, test := range []struct {
 		accepted, refused int
-		outcome           Outcome
+		outcome           Signal
 		mustWait, want    bool // a backoff begins
 	}{
 		{0, 7, Unavailable, false, false}, {0, 8, Unavailable, false, true},
@@ -280,7 +280,7 @@ func TestRule7A503IsAFailureUntilAQuarterMetOne(t *testing.T) {
 		equal(t, fmt.Sprintf("%+v: a backoff", test), test.want, l.backoff != nil)
 	}
 	c := newWorld(1).newCaller(&service{limit: atRandom(0.3, 1, none), unavailable: true})
-	c.every(time.Second, Read, "races")
+	c.every(time.Second, Reads, "races")
 	c.walk("races", 1)
 	c.run(simStart.Add(time.Hour))
 	within(t, "calls and pages in an hour of which three in ten are refused", 2000, c.served, math.MaxInt)
@@ -310,10 +310,10 @@ func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
 					svc := bad
 					svc.only = "bad"
 					c := newWorld(1).newCaller(&svc)
-					c.every(interval, Read, "good")
-					c.every(interval, Read, "good")
-					latest := c.every(time.Minute, Write, "register")
-					c.every(pause, Read, "bad")
+					c.every(interval, Reads, "good")
+					c.every(interval, Reads, "good")
+					latest := c.every(time.Minute, Writes, "register")
+					c.every(pause, Reads, "bad")
 					c.walk("bad", workers)
 					c.run(simStart.Add(length))
 					within(t, "reads", int(float64(2*length/interval)*0.95), c.accepted["good"], math.MaxInt)
@@ -335,10 +335,10 @@ func TestRule8ARouteThatIsAcceptedNinetyTimesInARow(t *testing.T) {
 	}{{90, 99 * time.Second, false}, {90, 101 * time.Second, true}, {89, 0, true}} {
 		p := NewRoutes(func() float64 { return 0 })
 		for range test.accepted {
-			p.Report(simStart, p.sendNow(simStart, "good", Read), Accepted, Hold{})
+			p.Report(simStart, p.sendNow(simStart, "good", Reads), Accepted, Hold{})
 		}
 		now := simStart.Add(test.since)
-		p.Report(now, p.sendNow(now, "bad", Read), Refused, Hold{})
+		p.Report(now, p.sendNow(now, "bad", Reads), Refused, Hold{})
 		equal(t, fmt.Sprintf("%+v", test), test.want, p.common.backoff != nil)
 	}
 }
@@ -346,7 +346,7 @@ func TestRule8ARouteThatIsAcceptedNinetyTimesInARow(t *testing.T) {
 // The error of a call that waits too long names the rate of the route, if that is the limit.
 func TestRule8ALimitOfOneRouteIsNamedWithItsRate(t *testing.T) {
 	p := NewRoutes(func() float64 { return 0.5 })
-	w := join(simStart, p, "slow", Read)
+	w := join(simStart, p, "slow", Reads)
 	w.route.limit = &curve{epoch: simStart, base: 120 / beta, k: 1e6}
 	equal(t, "the error", "not sent, because 1 requests wait, of which the service accepts 120 a second", p.expired(simStart, w).Error())
 }
@@ -369,9 +369,9 @@ func TestRule8RoutesShareALimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newWorld(1).newCaller(&service{limit: test.limit, retryAfter: test.retryAfter})
 			c.walk("walk", 16)
-			c.every(15*time.Second, Poll, "open")
-			c.every(3*time.Second, Read, "horse")
-			latest := c.every(time.Minute, Write, "register")
+			c.every(15*time.Second, Polls, "open")
+			c.every(3*time.Second, Reads, "horse")
+			latest := c.every(time.Minute, Writes, "register")
 			c.run(simStart.Add(time.Minute))
 			c.served, c.refused, *latest = 0, 0, 0
 			c.run(simStart.Add(21 * time.Minute))
@@ -415,7 +415,7 @@ func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
 				waiting = without(waiting, waiter)
 			}
 		}
-		report := func(waiter *Waiter, outcome Outcome, retryAfter time.Duration) {
+		report := func(waiter *Waiter, outcome Signal, retryAfter time.Duration) {
 			retryAt[waiter.Route] = later(retryAt[waiter.Route], now.Add(retryAfter))
 			e.Report(now, waiter, outcome, holds(retryAfter))
 			flying = without(flying, waiter)
@@ -425,12 +425,12 @@ func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
 			case 0, 1, 2:
 				for range rapid.IntRange(1, 5).Draw(t, "requests") {
 					route := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "route")
-					waiting = append(waiting, join(now, e, route, Priority(rapid.IntRange(int(Write), int(Walk)).Draw(t, "priority"))))
+					waiting = append(waiting, join(now, e, route, Priority(rapid.IntRange(int(Writes), int(Walks)).Draw(t, "priority"))))
 				}
 			case 3, 4, 5, 6:
 				if len(flying) > 0 {
 					waiter := rapid.SampledFrom(flying).Draw(t, "response to")
-					outcome := rapid.SampledFrom([]Outcome{Unclear, Accepted, Refused}).Draw(t, "outcome")
+					outcome := rapid.SampledFrom([]Signal{Unclear, Accepted, Refused}).Draw(t, "outcome")
 					retryAfter := time.Duration(rapid.SampledFrom([]int64{0, 0, 0, 1, 50, 1000, 7000}).Draw(t, "retry-after")) * time.Millisecond
 					report(waiter, outcome, retryAfter)
 				}
@@ -479,11 +479,11 @@ func TestRule9AnAnnouncedLimitHoldsItsRoute(t *testing.T) {
 			t.Errorf("%+v is next, at %v, want %+v at %v", w, at, want, wantAt)
 		}
 	}
-	e.Report(simStart, e.sendNow(simStart, "a", Walk), Accepted, Hold{Walks: time.Hour}) // little is left
-	walk := join(simStart, e, "a", Walk)
+	e.Report(simStart, e.sendNow(simStart, "a", Walks), Accepted, Hold{Walks: time.Hour}) // little is left
+	walk := join(simStart, e, "a", Walks)
 	next(simStart, nil, reset)
-	e.Report(simStart, e.sendNow(simStart, "a", Read), Accepted, holds(time.Hour)) // nothing is left
-	read, other := join(simStart, e, "a", Read), join(simStart, e, "b", Walk)
+	e.Report(simStart, e.sendNow(simStart, "a", Reads), Accepted, holds(time.Hour)) // nothing is left
+	read, other := join(simStart, e, "a", Reads), join(simStart, e, "b", Walks)
 	next(simStart, other, simStart)
 	e.Leave(other)
 	next(simStart, nil, reset)
@@ -525,25 +525,25 @@ func TestRule2ALateOutcomeIsNotThatOfTheProbe(t *testing.T) {
 func TestRule9AWriteKeepsThePaceOfA503(t *testing.T) {
 	for accepted, isOwn := range map[int]bool{1: false, 90: true} {
 		p, now := NewRoutes(func() float64 { return 0.5 }), simStart
-		report := func(route string, priority Priority, outcome Outcome) {
+		report := func(route string, priority Priority, outcome Signal) {
 			now = now.Add(time.Second)
 			p.Report(now, p.sendNow(now, route, priority), outcome, Hold{})
 		}
-		report("races", Walk, Unavailable)
+		report("races", Walks, Unavailable)
 		p.routes["races"].backoff = &backoff{began: now, until: now.Add(time.Hour)}
 		for range accepted {
-			report("horse", Read, Accepted)
+			report("horse", Reads, Accepted)
 		}
-		report("races", Walk, Unavailable)
-		w := join(now, p, "register", Write)
+		report("races", Walks, Unavailable)
+		w := join(now, p, "register", Writes)
 		next, _ := p.Next(now)
 		equal(t, fmt.Sprintf("%d accepted: the write need not wait", accepted), w, next)
 		p.routes["races"].backoff = nil
 		p.unavailable.route = nil
 		for range accepted {
-			report("horse", Read, Accepted)
+			report("horse", Reads, Accepted)
 		}
-		report("races", Walk, Unavailable)
+		report("races", Walks, Unavailable)
 		p.routes["races"].backoff = nil
 		equal(t, fmt.Sprintf("%d accepted: a limit of its own", accepted), isOwn, p.politeTo(w) == nil)
 	}
@@ -553,7 +553,7 @@ func TestRule9AWriteKeepsThePaceOfA503(t *testing.T) {
 // unknown. It waits until that Retry-After ends or another route is accepted.
 func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
 	for _, test := range []struct {
-		refusal  Outcome
+		refusal  Signal
 		accepted bool      // another route, a second later
 		until    time.Time // zero if it may be sent
 	}{
@@ -562,15 +562,15 @@ func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
 		{Refused, false, simStart.Add(18 * time.Millisecond)}, // after a 429 it is a probe like any other
 	} {
 		p := NewRoutes(func() float64 { return 0 })
-		another := p.sendNow(simStart, "race", Walk)
-		late := p.sendNow(simStart, "horse", Read) // its response comes after the refusal, and shows nothing
-		p.Report(simStart, p.sendNow(simStart, "open", Read), test.refusal, holds(30*time.Second))
+		another := p.sendNow(simStart, "race", Walks)
+		late := p.sendNow(simStart, "horse", Reads) // its response comes after the refusal, and shows nothing
+		p.Report(simStart, p.sendNow(simStart, "open", Reads), test.refusal, holds(30*time.Second))
 		p.Report(simStart, another, test.refusal, Hold{}) // says nothing of the time
 		p.Report(simStart, late, Accepted, Hold{})
-		join(simStart, p, "register", Write)
+		join(simStart, p, "register", Writes)
 		_, at := p.Next(simStart)
 		if now := simStart.Add(time.Second); test.accepted {
-			p.Report(now, p.sendNow(now, "horse", Read), Accepted, Hold{})
+			p.Report(now, p.sendNow(now, "horse", Reads), Accepted, Hold{})
 			_, at = p.Next(now)
 		}
 		equal(t, fmt.Sprintf("%+v: held until", test), test.until, at)
@@ -584,15 +584,15 @@ func TestRule10WhoGoesFirst(t *testing.T) {
 		now = now.Add(time.Millisecond)
 		return join(now, l, route, priority)
 	}
-	walk, poll, read := enter("a", Walk), enter("b", Poll), enter("a", Read)
-	writes := []*Waiter{enter("c", Write), enter("b", Write), enter("a", Write), enter("d", Write), enter("c", Write)}
+	walk, poll, read := enter("a", Walks), enter("b", Polls), enter("a", Reads)
+	writes := []*Waiter{enter("c", Writes), enter("b", Writes), enter("a", Writes), enter("d", Writes), enter("c", Writes)}
 	for i, want := range append(writes, read, poll, walk) {
 		got, _ := l.Next(simStart)
 		equal(t, fmt.Sprintf("the %d.", i), want, got)
 		l.Leave(want)
 	}
-	enter("a", Read)
-	retried := &Waiter{Kind: Kind{"a", Read, false, 0}, waited: time.Second}
+	enter("a", Reads)
+	retried := &Waiter{Kind: Kind{"a", Reads, false, 0}, waited: time.Second}
 	l.Join(now, retried)
 	got, _ := l.Next(simStart)
 	equal(t, "what its call has waited counts", retried, got)
@@ -612,7 +612,7 @@ func TestRule9AWriteMeetsFew503s(t *testing.T) {
 			c := newWorld(seed).newCaller(svc)
 			var write func()
 			write = func() {
-				c.call(Write, "register", func(time.Time) {
+				c.call(Writes, "register", func(time.Time) {
 					writes++
 					c.after(19*time.Second+time.Duration(c.random.Int64N(int64(2*time.Second))), write)
 				})

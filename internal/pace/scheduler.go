@@ -89,13 +89,13 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, notify func()) error {
 	}
 }
 
-// Report reports the outcome of the request of w, and for how long its response holds its
+// Report reports the signal of the request of w, and for how long its response holds its
 // route.
-func (s *Scheduler) Report(w *Waiter, outcome Outcome, hold Hold) {
+func (s *Scheduler) Report(w *Waiter, signal Signal, hold Hold) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	s.routes.Report(now, w, outcome, hold)
+	s.routes.Report(now, w, signal, hold)
 	s.dispatch(now)
 }
 

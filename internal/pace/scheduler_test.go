@@ -27,14 +27,14 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 			var group sync.WaitGroup
 			for range 40 {
 				deadline := time.Duration(random.Int64N(int64(20 * time.Second)))
-				priority := Priority(random.IntN(int(Walk) + 1))
+				priority := Priority(random.IntN(int(Walks) + 1))
 				service := rand.New(rand.NewPCG(random.Uint64(), 2))
 				group.Go(func() {
 					start := time.Now()
 					ctx, cancel := context.WithTimeout(t.Context(), deadline)
 					defer cancel()
 					for ctx.Err() == nil {
-						waiter, err := enter(ctx, g, priority, time.Duration(Walk-priority)*time.Hour)
+						waiter, err := enter(ctx, g, priority, time.Duration(Walks-priority)*time.Hour)
 						within(t, "the wait until the context ends", 0, time.Since(start), deadline)
 						if err != nil {
 							_, ofLimiter := errors.AsType[*LimiterError](err)
@@ -42,7 +42,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 							return
 						}
 						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
-						outcome := []Outcome{Unclear, Accepted, Refused}[service.IntN(3)]
+						outcome := []Signal{Unclear, Accepted, Refused}[service.IntN(3)]
 						g.Report(waiter, outcome, holds(time.Duration(service.Int64N(2))*time.Second))
 					}
 				})
@@ -58,12 +58,12 @@ func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 100 { // Enter may see either end of the wait first
 			g := NewScheduler(nil)
-			first, _ := enter(t.Context(), g, Read, time.Hour)
+			first, _ := enter(t.Context(), g, Reads, time.Hour)
 			g.Report(first, Refused, holds(time.Second))
 			ctx, cancel := context.WithCancel(t.Context())
 			var group sync.WaitGroup
 			group.Go(func() {
-				if w, err := enter(ctx, g, Read, time.Hour); err == nil {
+				if w, err := enter(ctx, g, Reads, time.Hour); err == nil {
 					g.Report(w, Accepted, Hold{})
 				}
 			})
@@ -108,7 +108,7 @@ func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 		for range 32 {
 			group.Go(func() {
 				for {
-					waiter := &Waiter{Kind: Kind{"GET /", Walk, false, time.Nanosecond}, waited: time.Nanosecond}
+					waiter := &Waiter{Kind: Kind{"GET /", Walks, false, time.Nanosecond}, waited: time.Nanosecond}
 					if g.Enter(ctx, waiter, func() {}) != nil {
 						return
 					}
@@ -129,7 +129,7 @@ func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 	const maxWait = 15 * time.Second
 	for name, test := range map[string]struct {
-		outcome Outcome
+		outcome Signal
 		hold    Hold
 		others  int // calls that wait too, and of which one a second is accepted
 		took    time.Duration
@@ -151,17 +151,17 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 				if test.others > 0 { // what was learned earlier
 					g.routes.common.limit = &curve{epoch: time.Now(), base: 1 / beta, k: 1e6}
 				}
-				first, _ := enter(ctx, g, Read, time.Hour)
+				first, _ := enter(ctx, g, Reads, time.Hour)
 				g.Report(first, test.outcome, test.hold)
 				for range test.others {
 					group.Go(func() {
-						if w, err := enter(ctx, g, Read, time.Hour); err == nil {
+						if w, err := enter(ctx, g, Reads, time.Hour); err == nil {
 							g.Report(w, Accepted, Hold{})
 						}
 					})
 				}
 				synctest.Wait()
-				w, began := Waiter{Kind: Kind{"GET /", Read, false, maxWait}}, time.Now()
+				w, began := Waiter{Kind: Kind{"GET /", Reads, false, maxWait}}, time.Now()
 				err := g.Enter(ctx, &w, func() {})
 				for err == nil && test.outcome != Accepted {
 					g.Report(&w, test.outcome, test.hold)
@@ -180,7 +180,7 @@ func TestACallWaitsForMaxWaitInAll(t *testing.T) {
 func TestKindsThatNobodyWaitsInAreForgotten(t *testing.T) {
 	g := NewScheduler(nil)
 	for i := range 100 {
-		_, err := enter(t.Context(), g, Read, time.Hour+time.Duration(i))
+		_, err := enter(t.Context(), g, Reads, time.Hour+time.Duration(i))
 		equal(t, "the error", nil, err)
 		equal(t, "queues", 1, len(g.routes.queues))
 	}
@@ -191,20 +191,20 @@ func TestKindsThatNobodyWaitsInAreForgotten(t *testing.T) {
 func TestAnArrivalLooksAtTheFirstInLineAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewScheduler(nil)
-		refused, _ := enter(t.Context(), g, Read, time.Hour)
+		refused, _ := enter(t.Context(), g, Reads, time.Hour)
 		g.Report(refused, Refused, holds(time.Minute))
 		var first, others sync.WaitGroup
-		first.Go(func() { _, _ = enter(t.Context(), g, Read, time.Hour) })
+		first.Go(func() { _, _ = enter(t.Context(), g, Reads, time.Hour) })
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 1_000 {
-			others.Go(func() { _, _ = enter(ctx, g, Read, time.Hour) })
+			others.Go(func() { _, _ = enter(ctx, g, Reads, time.Hour) })
 		}
 		synctest.Wait()
 		for _, w := range g.routes.queues[0].waiters[1:] {
 			w.route = nil
 		}
-		others.Go(func() { _, _ = enter(ctx, g, Read, time.Hour) })
+		others.Go(func() { _, _ = enter(ctx, g, Reads, time.Hour) })
 		synctest.Wait()
 		g.Report(refused, Refused, holds(time.Minute))
 		cancel()

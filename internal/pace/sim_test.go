@@ -153,7 +153,7 @@ func roundedUp(d time.Duration) time.Duration { // as the header is
 }
 
 // respond handles a request that is sent now.
-func (s *service) respond(w *world, route string, report func(Outcome, time.Duration)) {
+func (s *service) respond(w *world, route string, report func(Signal, time.Duration)) {
 	w.after(time.Millisecond, func() {
 		ok, wait := s.inFlight == 0 || s.busy < s.inFlight, time.Duration(0)
 		if ok && (s.only == "" || s.only == route) {
@@ -221,7 +221,7 @@ func (w *world) crawl(svc *service, workers int) *caller {
 
 // call makes one attempt, and calls done with the time at which it was sent.
 func (c *caller) call(priority Priority, route string, done func(sent time.Time)) {
-	t := &Waiter{Kind: Kind{route, priority, priority == Walk, 0}}
+	t := &Waiter{Kind: Kind{route, priority, priority == Walks, 0}}
 	c.calls[t] = done
 	c.pace.Join(c.now, t)
 	c.pump()
@@ -239,7 +239,7 @@ func (c *caller) pump() {
 		}
 		sent := c.now
 		c.pace.Send(sent, t)
-		c.respond(c.world, t.Route, func(outcome Outcome, retryAfter time.Duration) {
+		c.respond(c.world, t.Route, func(outcome Signal, retryAfter time.Duration) {
 			if outcome == Accepted {
 				c.accepted[t.Route]++
 			}
@@ -272,7 +272,7 @@ func (c *caller) every(interval time.Duration, priority Priority, route string) 
 func (c *caller) walk(route string, workers int) {
 	for range workers {
 		var next func(time.Time)
-		next = func(time.Time) { c.call(Walk, route, next) }
+		next = func(time.Time) { c.call(Walks, route, next) }
 		next(c.now)
 	}
 }

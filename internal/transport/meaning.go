@@ -19,10 +19,10 @@ import (
 type Meaning int
 
 const (
-	Conclusive Meaning = iota + 1 // a response that another attempt would not change
-	Refused                       // the service refuses the request because of the pace
-	Transient                     // a failure that another attempt may not meet
-	Permanent                     // a failure that every attempt would meet
+	Conclusive  Meaning = iota + 1 // a response that another attempt would not change
+	RateLimited                    // the service refuses the request because of the pace
+	Transient                      // a failure that another attempt may not meet
+	Permanent                      // a failure that every attempt would meet
 )
 
 // Classify returns what an attempt means, and whether its request may be sent again. A write
@@ -38,9 +38,9 @@ func Classify(method string, status int, header http.Header, err error) (meaning
 	case err != nil || status == 0:
 		return Conclusive, false
 	case status == http.StatusTooManyRequests:
-		return Refused, true
+		return RateLimited, true
 	case (status == http.StatusForbidden || status == http.StatusServiceUnavailable) && RetryAfter(header) > 0:
-		return Refused, isRead
+		return RateLimited, isRead
 	case IsTransient(status):
 		return Transient, isRead
 	}
@@ -86,14 +86,14 @@ func MayHaveTakenEffect(method string, status int, err error) bool {
 
 // Report returns what the pace is to learn from the response of an attempt with that meaning: how it
 // went, and for how long it holds the route. Without a response the status is zero.
-func Report(meaning Meaning, status int, header http.Header) (pace.Outcome, pace.Hold) {
+func Report(meaning Meaning, status int, header http.Header) (pace.Signal, pace.Hold) {
 	outcome := pace.Accepted
 	switch {
 	case status == 0:
 		return pace.Unclear, pace.Hold{}
 	case status == http.StatusServiceUnavailable:
 		outcome = pace.Unavailable
-	case meaning == Refused:
+	case meaning == RateLimited:
 		outcome = pace.Refused
 	case meaning == Transient:
 		outcome = pace.Unclear
@@ -114,7 +114,7 @@ const maxGuess = time.Minute
 // present, the shorter one counts, and of several limits the one that is used up for longest. If a
 // status 429 names neither, its first reset counts. A walk leaves a twelfth of an announced limit to
 // others.
-func hold(header http.Header, outcome pace.Outcome) pace.Hold {
+func hold(header http.Header, outcome pace.Signal) pace.Hold {
 	var named, usedUp, scarce, first time.Duration
 	isRefusal := outcome == pace.Refused || outcome == pace.Unavailable
 	if isRefusal {

@@ -59,7 +59,7 @@ func FuzzAWaitIsNeverNegative(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, date string) {
 		header := http.Header{"Retry-After": {text}, "Date": {date}, "Ratelimit-Remaining": {date}, "Ratelimit-Reset": {text}}
 		equal(t, "is negative", false, RetryAfter(header) < 0)
-		for _, outcome := range []pace.Outcome{pace.Accepted, pace.Refused, pace.Unavailable} {
+		for _, outcome := range []pace.Signal{pace.Accepted, pace.Refused, pace.Unavailable} {
 			if hold := hold(header, outcome); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
 				t.Errorf("%+v", hold)
 			}
@@ -110,7 +110,7 @@ func TestAResponseHoldsItsRoute(t *testing.T) {
 	for name, test := range map[string]struct {
 		remaining, reset string
 		retryAfter       time.Duration
-		outcome          pace.Outcome
+		outcome          pace.Signal
 		want             pace.Hold
 	}{
 		"no word of a limit":                      {"", "", 0, accepted, pace.Hold{}},

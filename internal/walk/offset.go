@@ -45,8 +45,8 @@ func NewOffset[V any](position *Position, pageSize int) *Offset[V] {
 	return &Offset[V]{position: position, pageSize: pageSize, next: Position{At: position.At, Seen: slices.Clone(position.Seen)}}
 }
 
-// key identifies an entry: several may have one id.
-func key[V any](e entry.Entry[V]) string { return e.ID + "@" + strconv.FormatInt(e.Start, 10) }
+// entryKey identifies an entry: several may have one id.
+func entryKey[V any](e entry.Entry[V]) string { return e.ID + "@" + strconv.FormatInt(e.Start, 10) }
 
 // Done reports whether everything was taken.
 func (w *Offset[V]) Done() bool { return w.empty == isEnd && len(w.ready) == 0 }
@@ -58,7 +58,7 @@ func (w *Offset[V]) Take() (e entry.Entry[V], ok bool) {
 		return entry.Entry[V]{Err: w.failed}, w.failed != nil
 	}
 	e, w.ready = w.ready[0], w.ready[1:]
-	w.next.Seen = append(w.next.Seen, key(e))
+	w.next.Seen = append(w.next.Seen, entryKey(e))
 	w.next.Seen = w.next.Seen[max(0, len(w.next.Seen)-recentEntries):]
 	w.position.Seen = w.next.Seen
 	if len(w.ready) == 0 {
@@ -69,8 +69,8 @@ func (w *Offset[V]) Take() (e entry.Entry[V], ok bool) {
 
 // Next returns the request for the next page, or, to check an empty page, for the page before
 // it, whose entries are known.
-func (w *Offset[V]) Next() (Request, bool) {
-	r := Request{From: w.next.At, Pause: w.empty == emptyOnce}
+func (w *Offset[V]) Next() (PageRequest, bool) {
+	r := PageRequest{From: w.next.At, Pause: w.empty == emptyOnce}
 	if w.isCheck() {
 		r.From = max(0, r.From-int64(w.pageSize))
 	} else if w.isProbe() {
@@ -86,14 +86,14 @@ func (w *Offset[V]) isCheck() bool { return w.empty == emptyOnce && len(w.next.S
 func (w *Offset[V]) isProbe() bool { return w.repeats == maxRepeats-1 }
 
 // Learn processes the outcome of a request.
-func (w *Offset[V]) Learn(r Request, page []entry.Entry[V], failed error) {
+func (w *Offset[V]) Learn(r PageRequest, page []entry.Entry[V], failed error) {
 	if w.failed = failed; failed != nil {
 		return
 	}
 	isFirst := w.longest == 0
 	w.longest = min(max(w.longest, len(page)), w.pageSize)
 	page = sortPage(page)
-	fresh := slices.DeleteFunc(slices.Clone(page), func(e entry.Entry[V]) bool { return slices.Contains(w.next.Seen, key(e)) })
+	fresh := slices.DeleteFunc(slices.Clone(page), func(e entry.Entry[V]) bool { return slices.Contains(w.next.Seen, entryKey(e)) })
 	switch {
 	case w.isProbe():
 		w.repeats = 0
@@ -115,12 +115,12 @@ func (w *Offset[V]) Learn(r Request, page []entry.Entry[V], failed error) {
 
 // overlaps reports whether a page was requested so that it shows an entry that was read before. The
 // first page after a cursor need not: much may have changed since. Nor need the one after a page of known entries.
-func (w *Offset[V]) overlaps(r Request, isFirst bool) bool {
+func (w *Offset[V]) overlaps(r PageRequest, isFirst bool) bool {
 	return !isFirst && !w.isCheck() && w.repeated == nil && w.longest > 1 && r.From > 0 && len(w.next.Seen) > 0
 }
 
 // add makes the fresh entries of a page ready, and moves to the next page.
-func (w *Offset[V]) add(r Request, page, fresh []entry.Entry[V]) {
+func (w *Offset[V]) add(r PageRequest, page, fresh []entry.Entry[V]) {
 	w.ready, w.empty, w.isLast = fresh, notEmpty, len(fresh) == 0 && len(page) < w.longest
 	if len(fresh) > 0 {
 		w.next.At, w.repeated = r.From+max(1, int64(len(page))-1), nil

@@ -110,7 +110,7 @@ func TestPagesWithoutAnEntryInCommonAreReadAgainAndThenAnError(t *testing.T) {
 func TestAWalkChecksNoEndThatItHasSeen(t *testing.T) {
 	w := newWorld(10, 25, 1)
 	first, _ := NewOffset[uint64](&Position{}, 10).Next()
-	equal(t, "the first request", Request{}, first)
+	equal(t, "the first request", PageRequest{}, first)
 	for _, c := range []*crawl{byOffset(w, &Position{}, 1), crawlOf(w, &Position{}, 1)} {
 		c.drain()
 		equal(t, "requests", 5, c.requests)

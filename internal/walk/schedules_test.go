@@ -90,7 +90,7 @@ type schedules struct {
 // state is a walk under way, with what it has yielded.
 type state struct {
 	walk    *Time[uint64]
-	sent    []Request
+	sent    []PageRequest
 	handed  uint64 // a set of entries
 	ties    uint64 // a set of instants, by the index of their first entry
 	last    int64
@@ -240,7 +240,7 @@ func (x *explorer) arrive(s state) {
 }
 
 // learn lets a response arrive.
-func (x *explorer) learn(s state, r Request) {
+func (x *explorer) learn(s state, r PageRequest) {
 	page, before := x.world.before(r.From), len(s.walk.segments)
 	s.walk.Learn(r, page, nil)
 	if fewer := len(s.walk.segments) < before; fewer && len(page) == 0 && !r.Pause {
@@ -275,7 +275,7 @@ func (s state) key() string {
 	for _, x := range w.segments {
 		b = fmt.Appendln(b, x.ready, x.low, x.high, x.span, x.failed != nil, x.isSent, x.sent, x.empty, x.doubt)
 	}
-	sent := slices.SortedFunc(slices.Values(s.sent), func(a, b Request) int { return cmp.Compare(a.From, b.From) })
+	sent := slices.SortedFunc(slices.Values(s.sent), func(a, b PageRequest) int { return cmp.Compare(a.From, b.From) })
 	return string(fmt.Append(b, sent))
 }
 

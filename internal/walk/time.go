@@ -58,7 +58,7 @@ type segment[V any] struct {
 	low, high int64            // the instants that are to be read, none if low > high
 	span      float64          // milliseconds of a page here; 0 if not known
 	isSent    bool             // a request for it is in flight
-	sent      Request          // that request
+	sent      PageRequest      // that request
 	empty     emptyPage        // what is known of its last page, if that was empty
 	doubt     int              // entries of its last page, if all start at high + 1, and the next page decides whether it was full
 	failed    error            // of its request
@@ -102,9 +102,9 @@ func (w *Time[V]) dropTaken() {
 // first segment is read or cut, and only while Take waits for it. At first one request may be
 // in flight, and one more for each page that has arrived, so that a short walk sends few
 // requests that it does not need.
-func (w *Time[V]) Next() (Request, bool) {
+func (w *Time[V]) Next() (PageRequest, bool) {
 	if w.inFlight > w.pages {
-		return Request{}, false
+		return PageRequest{}, false
 	}
 	var next, longest *segment[V]
 	for i, s := range w.segments {
@@ -128,7 +128,7 @@ func (w *Time[V]) Next() (Request, bool) {
 		next = w.cut(longest)
 	}
 	if next == nil {
-		return Request{}, false
+		return PageRequest{}, false
 	}
 	latest := next.high
 	if w.isCheck(next) {
@@ -136,7 +136,7 @@ func (w *Time[V]) Next() (Request, bool) {
 	} else if next.empty == emptyTwice {
 		latest = next.low - 1
 	}
-	next.isSent, next.sent = true, Request{From: latest + w.bound, Pause: next.empty == emptyOnce}
+	next.isSent, next.sent = true, PageRequest{From: latest + w.bound, Pause: next.empty == emptyOnce}
 	w.inFlight++
 	return next.sent, true
 }
@@ -163,7 +163,7 @@ func (s *segment[V]) expected() float64 {
 }
 
 // Learn processes the outcome of a request.
-func (w *Time[V]) Learn(r Request, page []entry.Entry[V], failed error) {
+func (w *Time[V]) Learn(r PageRequest, page []entry.Entry[V], failed error) {
 	w.inFlight--
 	rows := min(len(page), w.pageSize)
 	page = sortPage(page)

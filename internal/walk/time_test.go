@@ -32,7 +32,7 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 			c := begin(w, position, 1+random.IntN(16))
 			c.pick = random.IntN
 			page := c.fetch
-			c.fetch = func(r Request) ([]entry.Entry[uint64], error) {
+			c.fetch = func(r PageRequest) ([]entry.Entry[uint64], error) {
 				if random.IntN(6) == 0 {
 					return nil, errBroken
 				}
@@ -129,7 +129,7 @@ func TestAnEmptyListAfterATieIsNotTheEnd(t *testing.T) {
 	for e, ok := c.take(); ok && e.Ties == 0; e, ok = c.take() {
 	}
 	c = crawlOf(w, position, 1)
-	c.fetch = func(Request) ([]entry.Entry[uint64], error) { return nil, nil }
+	c.fetch = func(PageRequest) ([]entry.Entry[uint64], error) { return nil, nil }
 	e, _ := c.take()
 	equal(t, "the error while lists are empty", ErrEmptied, e.Err)
 	e, _ = crawlOf(w, position, 1).take()
@@ -141,7 +141,7 @@ func TestAPageThatIncludesItsBoundHidesNothing(t *testing.T) {
 	for _, counts := range [][]int{{9, 5}, {4, 4, 4}} {
 		w := onInstants(10, []int64{1}, counts...)
 		c := crawlOf(w, &Position{}, 1)
-		c.fetch = func(r Request) ([]entry.Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
+		c.fetch = func(r PageRequest) ([]entry.Entry[uint64], error) { return w.before(max(r.From, r.From+1)), nil }
 		if got, ties, _ := c.drain(); len(got) != len(w.entries) && ties == 0 {
 			t.Errorf("%d of %d entries, without an error", len(got), len(w.entries))
 		}
@@ -165,7 +165,7 @@ func TestAnEmptyPageThatMayNotBeTheEndIsRequestedAgain(t *testing.T) {
 		for _, ok := walk.Take(); ok; _, ok = walk.Take() {
 		}
 		r, _ := walk.Next()
-		equal(t, "the next request", Request{test.want, true}, r)
+		equal(t, "the next request", PageRequest{test.want, true}, r)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 					for isDone := false; !isDone; {
 						c := begin(w, position, slots)
 						page := c.fetch
-						c.fetch = func(r Request) ([]entry.Entry[uint64], error) {
+						c.fetch = func(r PageRequest) ([]entry.Entry[uint64], error) {
 							if requests++; requests > first && requests <= first+times {
 								return nil, nil
 							}

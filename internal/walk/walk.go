@@ -15,20 +15,20 @@ import (
 
 // Walk is a [Time] or an [Offset].
 type Walk[V any] interface {
-	Next() (Request, bool)                                // the page to request next, if one is needed now
-	Learn(r Request, page []entry.Entry[V], failed error) // the outcome of a request: all rows of the page, or why there is none
-	Take() (entry.Entry[V], bool)                         // the next entry, or the error in its position
-	Done() bool                                           // everything was taken
+	Next() (PageRequest, bool)                                // the page to request next, if one is needed now
+	Learn(r PageRequest, page []entry.Entry[V], failed error) // the outcome of a request: all rows of the page, or why there is none
+	Take() (entry.Entry[V], bool)                             // the next entry, or the error in its position
+	Done() bool                                               // everything was taken
 }
 
-// Request is a request for a page.
-type Request struct {
+// PageRequest is a request for a page.
+type PageRequest struct {
 	From  int64 // the start_time_from or the offset of the page
 	Pause bool  // whether to send it after a pause, because a page was empty
 }
 
 // Newest reports whether a request by time is for the newest page, which names no instant.
-func (r Request) Newest() bool { return r.From > Latest }
+func (r PageRequest) Newest() bool { return r.From > Latest }
 
 // Latest is later than every start. A walk from there begins with the newest page.
 const Latest = 1<<63 - 2

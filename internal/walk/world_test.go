@@ -124,16 +124,16 @@ var errBroken = errors.New("broken on purpose")
 // crawl is a walk under way: what is in flight, and how it is served.
 type crawl struct {
 	walk     Walk[uint64]
-	fetch    func(Request) ([]entry.Entry[uint64], error)
+	fetch    func(PageRequest) ([]entry.Entry[uint64], error)
 	slots    int
 	pick     func(n int) int // which of n responses arrives next
-	inFlight []Request
+	inFlight []PageRequest
 	requests int
 }
 
 // newCrawl is a crawl of one listing, whose responses arrive in order.
 func newCrawl(walk Walk[uint64], slots int, page func(int64) []entry.Entry[uint64]) *crawl {
-	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r Request) ([]entry.Entry[uint64], error) { return page(r.From), nil }}
+	return &crawl{walk: walk, slots: slots, pick: func(int) int { return 0 }, fetch: func(r PageRequest) ([]entry.Entry[uint64], error) { return page(r.From), nil }}
 }
 
 // take returns the next entry as a pager would yield it.
