@@ -39,6 +39,7 @@ const outcomeOpen = 7
 type settings struct {
 	enter.Limits
 	demo    bool
+	profile string                    // of the settings that the environment lacks
 	path    string                    // of the ledger, or empty if nothing may be paid
 	horses  []horseracing.HorseNumber // any horse if empty
 	confirm bool                      // ask the person before each payment
@@ -75,6 +76,7 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&set.demo, "demo", false, "use an embedded fake of the service")
+	flags.StringVar(&set.profile, "profile", "", "use the settings that horseracing login saved as `NAME`; default HORSERACING_PROFILE, or default")
 	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger, as an absolute path; the agent can register if --max-fee and --daily are set too")
 	flags.Func("max-fee", "the highest fee of one registration, in `TOKENS`", enter.Tokens(&set.MaxFee))
 	flags.Func("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", enter.Tokens(&set.Daily))
@@ -114,7 +116,7 @@ func start(args []string, getenv func(string) string, stderr io.Writer) (*server
 		return nil, nil, err
 	}
 	s := &server{settings: set}
-	remote, err := connection.Open(set.demo, getenv, append(s.options(),
+	remote, err := connection.Open(set.demo, set.profile, getenv, append(s.options(),
 		horseracing.WithUserAgent("horseracing-mcp/"+horseracing.Version),
 		horseracing.WithLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))))...)
 	if err != nil {
@@ -123,5 +125,5 @@ func start(args []string, getenv func(string) string, stderr io.Writer) (*server
 	if set.path != "" && remote.UserKey == "" {
 		return nil, nil, errors.New("registering needs HORSERACING_USER_KEY, the key of the horses' owner")
 	}
-	return s, remote.Close, s.init(remote.Client, remote.UserKey)
+	return s, remote.Close, s.init(remote)
 }

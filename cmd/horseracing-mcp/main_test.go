@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main() // and exits
 	}
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "horseracing-without-profiles"))
 	signal.Notify(make(chan os.Signal, 1), syscall.Signal(1)) // under nohup the processes of tests would ignore a HUP
 	os.Exit(m.Run())
 }
@@ -98,7 +100,7 @@ func inMemoryAs(t *testing.T, fake *horseracingtest.Server, set settings, host *
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	program := &server{settings: set}
-	double.NoError(t, program.init(fake.Client(program.options()...), fake.UserKey(0)))
+	double.NoError(t, program.init(&connection.Service{Client: fake.Client(program.options()...), UserKey: fake.UserKey(0), From: connection.Variables}))
 	server := double.Must(program.Connect(t.Context(), there, nil))
 	s := connect(t, here, host, version)
 	t.Cleanup(func() {

@@ -44,6 +44,7 @@ type server struct {
 	settings
 	ahead    atomic.Int64 // by how much the clock of the service is ahead
 	client   *horseracing.Client
+	remote   *connection.Service
 	owner    horseracing.UserKey // empty if it is not known
 	ledger   *ledger.Ledger      // nil if nothing may be paid
 	database *sql.DB             // of the ledger, until the program ends
@@ -61,8 +62,8 @@ func (s *server) options() []horseracing.Option {
 }
 
 // init opens the ledger if there is one, and adds the tools.
-func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) (err error) {
-	s.client, s.owner = client, owner
+func (s *server) init(remote *connection.Service) (err error) {
+	s.remote, s.client, s.owner = remote, remote.Client, remote.UserKey
 	if err = json.Unmarshal(descriptions, &s.texts); err != nil {
 		return err
 	}
@@ -86,10 +87,10 @@ func (s *server) init(client *horseracing.Client, owner horseracing.UserKey) (er
 	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, s.register)
 	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, s.settle)
 	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, s.listLedger)
-	if s.database, err = database.OpenOrCreate(context.Background(), s.path, client); err != nil {
+	if s.database, err = database.OpenOrCreate(context.Background(), s.path, s.client); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	s.ledger, err = ledger.Open(context.Background(), s.database, client, s.Limits.Options()...)
+	s.ledger, err = ledger.Open(context.Background(), s.database, s.client, s.Limits.Options()...)
 	return err
 }
 
@@ -118,7 +119,7 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 		if q, ok := errors.AsType[*question](err); ok {
 			return q.result(), out, nil
 		} else if err != nil {
-			return nil, out, errors.New(withTools.Replace(sentence(err)))
+			return nil, out, errors.New(withTools.Replace(s.sentence(err)))
 		}
 		any(&out).(interface{ set(time.Time) }).set(s.now())
 		return nil, out, nil // the SDK makes the text
@@ -175,7 +176,7 @@ var withTools = strings.NewReplacer("call Settle, or Decide if you know the outc
 
 // sentence returns the code of an error, its text, and what to do. It quotes the
 // service's words, which could be meant for the reader.
-func sentence(err error) string {
+func (s *server) sentence(err error) string {
 	text := err.Error()
 	api, isAPI := errors.AsType[*horseracing.APIError](err)
 	if isAPI && api.Attempts > 0 && api.Message != "" {
@@ -191,14 +192,14 @@ func sentence(err error) string {
 		return "in_use: " + text + "; another program uses the ledger: try again later"
 	case errors.Is(err, horseracing.ErrHTML):
 		return "unavailable: " + err.Error()
-	case connection.Fault(err) != "":
-		return "unavailable: " + text + "; " + connection.Fault(err) + ", which only the person can do, or try again in a minute"
+	case s.remote.Fault(err) != "":
+		return "unavailable: " + text + "; " + s.remote.Fault(err) + ", which only the person can do, or try again in a minute"
 	case errors.Is(err, horseracing.ErrServer), errors.Is(err, horseracing.ErrRateLimited):
 		return "unavailable: " + text + "; the service does not respond or refuses requests: try again in a minute"
 	case errors.Is(err, horseracing.ErrNotFound):
 		return "not_found: " + text + "; there is none with this id"
 	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrForbidden):
-		return "unauthorized: " + text + "; only the person can change the key"
+		return "unauthorized: " + text + "; only the person can change the key: " + s.remote.From.APIKey + ", " + s.remote.From.UserKey
 	case errors.Is(err, horseracing.ErrInvalidArgument):
 		return invalid + text
 	}

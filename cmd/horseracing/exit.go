@@ -141,17 +141,18 @@ func (p *program) exit(ctx context.Context, err error) int {
 		}
 		p.say(fmt.Sprintf("%v (see %s -h)", err, about))
 	case end.status <= 128: // or else a signal's
-		p.say(explain(err))
+		p.say(p.explain(err))
 	}
 	return end.status
 }
 
 // complain reports an error that does not end the program.
 func (p *program) complain(err error) {
+	p.complained = err
 	if p.asJSON {
 		p.printError(exitCodeOf(context.Background(), err), err)
 	} else {
-		p.say(withFlags.Replace(err.Error()))
+		p.say(p.withFlags(err.Error()))
 	}
 }
 
@@ -165,7 +166,7 @@ func (p *program) printError(end exitCode, err error) {
 			Status    int    `json:"status,omitzero"`
 		} `json:"error"`
 	}
-	line.Error.Code, line.Error.Message = end.code, explain(err)
+	line.Error.Code, line.Error.Message = end.code, p.explain(err)
 	if end == interrupted || end.code == "terminated" { // whatever was under way
 		line.Error.Message = "it was " + end.code
 	}
@@ -189,9 +190,8 @@ func (p *program) printError(end exitCode, err error) {
 // operation names an operation, with the id in place of its placeholder.
 func operation(method, path, id string) string { return method + " " + route.Fill(path, id) }
 
-// withFlags writes the advice of the library's errors for those who type flags.
-var withFlags = strings.NewReplacer(
-	"the user key", "HORSERACING_USER_KEY",
+// advice rewrites that of the library's errors for those who type flags.
+var advice = strings.NewReplacer(
 	": call Races.Registered before registering again, or call Ledger.Settle", "", "; call Ledger.Settle before registering again", "",
 	"call Races.Registered before registering again", "horseracing ledger FILE --settle finds it out",
 	"WithRateLimit sets a limit", "--rate sets a limit",
@@ -199,25 +199,51 @@ var withFlags = strings.NewReplacer(
 	" (WithMaxResponseBytes)", "",
 	"; WithFreeRaces allows it", "",
 	"call Settle, or Decide if you know the outcome", "horseracing ledger FILE --settle finds it out",
+	"status 200 OK, but the response does not contain it", "there is none with this id",
 )
+
+// withFlags returns a text of the library for those who type flags, and set keys.
+func (p *program) withFlags(text string) string {
+	return advice.Replace(strings.ReplaceAll(text, "the user key", p.sources().UserKey))
+}
+
+// sources returns where the settings come from.
+func (p *program) sources() connection.Sources {
+	if p.service == nil {
+		return connection.Variables
+	}
+	return p.service.From
+}
+
+// explainTimeout returns the text of an end by --timeout, with the last cause that is known.
+func (p *program) explainTimeout(err error) string {
+	text, rest, _ := strings.Cut(err.Error(), "\n")
+	_, cause, isKnown := strings.Cut(rest, context.DeadlineExceeded.Error()+" after: ") // as the library writes it
+	if !isKnown && p.complained != nil {
+		cause = p.complained.Error()
+	}
+	if cause != "" {
+		text += ": " + p.withFlags(strings.TrimPrefix(cause, "horseracing: "))
+	}
+	return text
+}
 
 // explain returns the error's own text, except for the things that go wrong
 // on a first run.
-func explain(err error) string {
+func (p *program) explain(err error) string {
 	if errors.Is(err, errExpired) && !errors.Is(err, horseracing.ErrOutcomeUnknown) {
-		text, _, _ := strings.Cut(err.Error(), "\n")
-		return text
+		return p.explainTimeout(err)
 	}
 	if errors.Is(err, horseracing.ErrUnauthorized) && !isBlocked(err) {
-		return "the service does not accept the API key: check HORSERACING_API_KEY"
+		return "the service does not accept the API key: check " + p.sources().APIKey
 	}
-	if fault := connection.Fault(err); fault != "" && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
+	if fault := p.service.Fault(err); fault != "" && !errors.Is(err, horseracing.ErrOutcomeUnknown) && !errors.Is(err, horseracing.ErrResponseTooLarge) {
 		broken, _ := errors.AsType[*horseracing.TransportError](err)
 		return fmt.Sprintf("%s (%v)", fault, broken.Err)
 	}
-	text := withFlags.Replace(err.Error())
+	text := p.withFlags(err.Error())
 	if errors.Is(err, horseracing.ErrForbidden) && strings.Contains(text, "user_key") { // as the service calls it
-		text = "check HORSERACING_USER_KEY: " + text
+		text = "check " + p.sources().UserKey + ": " + text
 	}
 	return text
 }

@@ -3,21 +3,7 @@ package main
 import (
 	"fmt"
 	"time"
-
-	"github.com/horseracing-go/horseracing"
 )
-
-// tokens returns an amount as a number of tokens.
-func tokens(amount horseracing.BigInt) string { return amount.FormatUnits(horseracing.TokenDecimals) }
-
-// price writes the price of a breeding listing in tokens. Some are written in tokens and
-// some in units; whole numbers of at least 10^15 are taken for units.
-func price(n horseracing.Number) string {
-	if amount, isWhole := n.BigInt(); isWhole && amount.Cmp(horseracing.NewBigInt(1e15)) >= 0 {
-		return tokens(amount)
-	}
-	return n.FormatUnits(0)
-}
 
 // minute writes an instant in UTC to the minute.
 func minute(t time.Time) string {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/tokens"
 )
 
 func (p *program) horseCommand() *cobra.Command {
@@ -16,7 +18,9 @@ func (p *program) horseCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		return getEach(p, numbers, func(n horseracing.HorseNumber) (*horseracing.Horse, error) { return s.Horses.Get(ctx, n) })
+		return getEach(p, numbers, func(n horseracing.HorseNumber, received *horseracing.Response) (*horseracing.Horse, error) {
+			return s.Horses.Get(ctx, n, horseracing.CaptureResponse(received))
+		})
 	})
 }
 
@@ -27,43 +31,49 @@ func (p *program) ownedCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		horses, err := s.Horses.Owned(ctx, owner)
-		return receivedEntries(p, horses), err
+		var response horseracing.Response
+		horses, err := s.Horses.Owned(ctx, owner, horseracing.CaptureResponse(&response))
+		return receivedEntries(p, horses, response.Body), err
 	})
 }
 
 func (p *program) breedingCommand() *cobra.Command {
 	const short = "The horses that are offered for breeding"
 	return listing(p, "breeding", short, cobra.NoArgs, breedingLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[horseracing.BreedingListing], error) {
-		offers, err := s.Horses.OpenForBreeding(ctx)
-		return receivedEntries(p, offers), err
+		var response horseracing.Response
+		offers, err := s.Horses.OpenForBreeding(ctx, horseracing.CaptureResponse(&response))
+		return receivedEntries(p, offers, response.Body), err
 	})
 }
 
-var horseLayout = layout[horseracing.Horse]{
-	columns: []column{
-		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "LEVEL", isNumber: true}, {title: "TIER"}, {title: "MAY BREED FROM (UTC)"},
-		{title: "GENDER"}, {title: "BREED"}, {title: "GENERATION", isNumber: true},
-	},
-	cells: func(h *horseracing.Horse) []any {
-		from := ""
-		if h.BreedingCooldown != nil {
-			from = minute(*h.BreedingCooldown)
+var horseLayout = layout[horseracing.Horse]{fields: []field[horseracing.Horse]{
+	whole("HORSE", func(h *horseracing.Horse) horseracing.HorseNumber { return h.Number }),
+	words("NAME", func(h *horseracing.Horse) string { return h.Name }),
+	whole("LEVEL", func(h *horseracing.Horse) int { return h.Level }).filtered("level", "only horses of this `LEVEL`"),
+	words("TIER", func(h *horseracing.Horse) horseracing.TierName { return h.Tier }).filtered("tier", "only horses of these tiers, by `NAMES` like Omega,Beta"),
+	moment("MAY BREED FROM (UTC)", func(h *horseracing.Horse) time.Time {
+		if h.BreedingCooldown == nil {
+			return time.Time{}
 		}
-		return []any{h.Number, h.Name, h.Level, h.Tier, from, h.Gender, h.Breed, h.Generation}
-	},
-}
+		return *h.BreedingCooldown
+	}),
+	words("GENDER", func(h *horseracing.Horse) horseracing.Gender { return h.Gender }).filtered("gender", "only horses of this `GENDER`, like Stallion"),
+	words("BREED", func(h *horseracing.Horse) string { return h.Breed }),
+	whole("GENERATION", func(h *horseracing.Horse) int { return h.Generation }).filtered("generation", "only horses of this `GENERATION`"),
+}}
 
-var breedingLayout = layout[horseracing.BreedingListing]{
-	columns: []column{
-		{title: "HORSE", isNumber: true}, {title: "NAME"}, {title: "PRICE (TOKENS)", isNumber: true}, {title: "GENDER"}, {title: "TIER"},
-		{title: "RACES", isNumber: true}, {title: "WON", isNumber: true}, {title: "SECOND", isNumber: true}, {title: "THIRD", isNumber: true},
-		{title: "GENERATION", isNumber: true},
-	},
-	cells: func(b *horseracing.BreedingListing) []any {
-		return []any{b.Number, b.Name, price(b.Price), b.Gender, b.Tier, b.TotalRaceCount, b.WinsFirstCount, b.WinsSecondCount, b.WinsThirdCount, b.Generation}
-	},
-}
+var breedingLayout = layout[horseracing.BreedingListing]{fields: []field[horseracing.BreedingListing]{
+	whole("HORSE", func(b *horseracing.BreedingListing) horseracing.HorseNumber { return b.Number }),
+	words("NAME", func(b *horseracing.BreedingListing) string { return b.Name }),
+	amount("PRICE (TOKENS)", func(b *horseracing.BreedingListing) horseracing.BigInt { return tokens.Price(b.Price) }).filtered("max-price", "only horses whose price is at most this many `TOKENS`"),
+	words("GENDER", func(b *horseracing.BreedingListing) horseracing.Gender { return b.Gender }).filtered("gender", "only horses of this `GENDER`, like Stallion"),
+	words("TIER", func(b *horseracing.BreedingListing) horseracing.TierName { return b.Tier }).filtered("tier", "only horses of these tiers, by `NAMES` like Omega,Beta"),
+	whole("RACES", func(b *horseracing.BreedingListing) int { return b.TotalRaceCount }),
+	whole("WON", func(b *horseracing.BreedingListing) int { return b.WinsFirstCount }),
+	whole("SECOND", func(b *horseracing.BreedingListing) int { return b.WinsSecondCount }),
+	whole("THIRD", func(b *horseracing.BreedingListing) int { return b.WinsThirdCount }),
+	whole("GENERATION", func(b *horseracing.BreedingListing) int { return b.Generation }).filtered("generation", "only horses of this `GENERATION`"),
+}}
 
 func (p *program) missionsCommand() *cobra.Command {
 	const short = "A horse's unfinished missions"
@@ -72,12 +82,13 @@ func (p *program) missionsCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		record, err := s.Horses.Missions(ctx, numbers[0])
+		var response horseracing.Response
+		record, err := s.Horses.Missions(ctx, numbers[0], horseracing.CaptureResponse(&response))
 		if err != nil {
 			return nil, err
 		}
 		var received struct{ Missions []json.RawMessage }
-		_ = json.Unmarshal(p.received.body(), &received)
+		_ = json.Unmarshal(response.Body, &received)
 		var all []unfinished
 		for i := range record.Missions {
 			m := &record.Missions[i]
@@ -100,16 +111,15 @@ type unfinished struct {
 	Counts  string `json:"what_counts"`
 }
 
-var missionLayout = layout[unfinished]{
-	columns: []column{
-		{title: "PERIOD"}, {title: "MISSION"}, {title: "TARGET", isNumber: true}, {title: "PROGRESS", isNumber: true}, {title: "XP", isNumber: true},
-		{title: "SUGAR", isNumber: true}, {title: "WHAT COUNTS"},
-	},
-	cells: func(u *unfinished) []any {
-		m := u.mission
-		return []any{m.Type, m.Name, m.Count, len(m.Progress), m.RewardXP, m.RewardSugar, u.Counts}
-	},
-}
+var missionLayout = layout[unfinished]{fields: []field[unfinished]{
+	words("PERIOD", func(u *unfinished) horseracing.MissionPeriod { return u.mission.Type }),
+	words("MISSION", func(u *unfinished) string { return u.mission.Name }),
+	whole("TARGET", func(u *unfinished) int { return u.mission.Count }),
+	whole("PROGRESS", func(u *unfinished) int { return len(u.mission.Progress) }),
+	whole("XP", func(u *unfinished) int { return u.mission.RewardXP }),
+	whole("SUGAR", func(u *unfinished) int { return u.mission.RewardSugar }),
+	words("WHAT COUNTS", func(u *unfinished) string { return u.Counts }),
+}}
 
 // whatCounts returns which races count for a mission, as far as that is documented.
 func whatCounts(m *horseracing.HorseMission) string {
@@ -133,34 +143,39 @@ func whatCounts(m *horseracing.HorseMission) string {
 }
 
 func (p *program) catalogueCommand() *cobra.Command {
-	return p.reading("catalogue", "The mission templates", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
-		catalogue, err := s.Missions.Catalogue(ctx)
+	var v *view[periodTemplate]
+	c := p.reading("catalogue", "The mission templates", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
+		var response horseracing.Response
+		catalogue, err := s.Missions.Catalogue(ctx, horseracing.CaptureResponse(&response))
 		if err != nil {
 			return err
 		}
-		if p.printsJSON() {
-			return p.printJSON(jsonOf(horseracing.Entry[horseracing.MissionCatalogue]{Value: catalogue, JSON: p.received.body()}))
+		if p.printsJSON() && !v.isSelecting() {
+			return p.printJSON(jsonOf(horseracing.Entry[horseracing.MissionCatalogue]{Value: catalogue, JSON: response.Body}))
 		}
 		var all []periodTemplate
 		for period, m := range catalogue.All() {
-			all = append(all, periodTemplate{period: period, MissionTemplate: m})
+			all = append(all, periodTemplate{Period: period, MissionTemplate: m})
 		}
-		return printList(p, templateLayout, all, nil)
+		return v.printValues(all, nil)
 	})
+	v = newView(p, c, templateLayout)
+	return c
 }
 
 type periodTemplate struct {
-	period horseracing.MissionPeriod
+	Period horseracing.MissionPeriod `json:"period"`
 	horseracing.MissionTemplate
 }
 
-var templateLayout = layout[periodTemplate]{
-	columns: []column{{title: "PERIOD"}, {title: "TYPE"}, {title: "TARGET"}, {title: "FURLONGS"}, {title: "HIPPODROMES"}, {title: "PLACES"}},
-	cells: func(m *periodTemplate) []any {
-		return []any{m.period, m.Type, bounds(&m.Min, &m.Max), bounds(m.FurlongMin, m.FurlongMax),
-			bounds(m.HippodromeTypeMin, m.HippodromeTypeMax), bounds(m.PlaceMin, m.PlaceMax)}
-	},
-}
+var templateLayout = layout[periodTemplate]{fields: []field[periodTemplate]{
+	words("PERIOD", func(m *periodTemplate) horseracing.MissionPeriod { return m.Period }),
+	words("TYPE", func(m *periodTemplate) horseracing.MissionKind { return m.Type }),
+	words("TARGET", func(m *periodTemplate) string { return bounds(&m.Min, &m.Max) }),
+	words("FURLONGS", func(m *periodTemplate) string { return bounds(m.FurlongMin, m.FurlongMax) }),
+	words("HIPPODROMES", func(m *periodTemplate) string { return bounds(m.HippodromeTypeMin, m.HippodromeTypeMax) }),
+	words("PLACES", func(m *periodTemplate) string { return bounds(m.PlaceMin, m.PlaceMax) }),
+}}
 
 func bounds(low, high *int) string {
 	if low == nil || high == nil {

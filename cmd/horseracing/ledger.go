@@ -12,6 +12,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
+	"github.com/horseracing-go/horseracing/cmd/internal/tokens"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -87,15 +88,14 @@ func changeLedger(ctx context.Context, p *program, s *service, path string, o le
 	return printList(p, entryLayout, entries, errors.Join(err, failed))
 }
 
-var entryLayout = layout[ledger.Entry]{
-	columns: []column{
-		{title: "TIME (UTC)"}, {title: "HORSE", isNumber: true}, {title: "RACE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true},
-		{title: "STATE"}, {title: "NOTE"},
-	},
-	cells: func(e *ledger.Entry) []any {
-		return []any{minute(e.Time), e.Horse, e.Race, tokens(e.Fee), e.State, e.Note}
-	},
-}
+var entryLayout = layout[ledger.Entry]{fields: []field[ledger.Entry]{
+	moment("TIME (UTC)", func(e *ledger.Entry) time.Time { return e.Time }),
+	whole("HORSE", func(e *ledger.Entry) horseracing.HorseNumber { return e.Horse }),
+	whole("RACE", func(e *ledger.Entry) horseracing.RaceID { return e.Race }),
+	amount("FEE (TOKENS)", func(e *ledger.Entry) horseracing.BigInt { return e.Fee }),
+	words("STATE", func(e *ledger.Entry) ledger.State { return e.State }),
+	words("NOTE", func(e *ledger.Entry) string { return e.Note }),
+}}
 
 // sumOfState is a line of --sum.
 type sumOfState struct {
@@ -104,10 +104,11 @@ type sumOfState struct {
 	Fees string `json:"fees"` // in tokens
 }
 
-var sumLayout = layout[sumOfState]{
-	columns: []column{{title: "WHAT"}, {title: "ENTRIES", isNumber: true}, {title: "FEES (TOKENS)", isNumber: true}},
-	cells:   func(s *sumOfState) []any { return []any{s.What, s.N, s.Fees} },
-}
+var sumLayout = layout[sumOfState]{fields: []field[sumOfState]{
+	words("WHAT", func(s *sumOfState) string { return s.What }),
+	whole("ENTRIES", func(s *sumOfState) int { return s.N }),
+	words("FEES (TOKENS)", func(s *sumOfState) string { return s.Fees }).toTheRight(),
+}}
 
 // printSums prints the sums of entries.
 func printSums(p *program, entries []ledger.Entry) error {
@@ -135,5 +136,5 @@ func sumOf(what string, entries []ledger.Entry, counts func(ledger.Entry) bool) 
 			n++
 		}
 	}
-	return sumOfState{What: what, N: n, Fees: tokens(fees)}
+	return sumOfState{What: what, N: n, Fees: tokens.Format(fees)}
 }

@@ -23,11 +23,9 @@ type listingOptions struct {
 	words         *[]string            // of --tier
 	tiers         []horseracing.TierID // known after resolve
 	since, before *instant
-	limit         int
 	concurrency   int
 	out           string // a flag of results alone
 	cursor        string
-	withCursor    bool
 	follow        bool
 	interval      time.Duration
 }
@@ -43,10 +41,8 @@ func listingFlags(c *cobra.Command, name string) *listingOptions {
 		since:  timeFlag(flags, "since", "only those that start at this `TIME` or later: 30d, 12h, or a date or instant in UTC; default the whole history"),
 		before: timeFlag(flags, "before", "only those that start before this `TIME`; default now"),
 	}
-	flags.IntVarP(&o.limit, "limit", "n", 0, "print at most this `NUMBER` of entries; default all")
 	flags.IntVar(&o.concurrency, "concurrency", 4, "send at most this many `REQUESTS` at once; by default fewer if -n is small")
 	fileFlag(flags, &o.cursor, "cursor", "", "keep the position in this `FILE`, and continue there if it exists")
-	flags.BoolVar(&o.withCursor, "with-cursor", false, "with --cursor or --follow, add to each JSON line the position after it")
 	flags.BoolVar(&o.follow, "follow", false, "wait for "+name+"s to finish, and print them as they appear")
 	flags.DurationVar(&o.interval, "interval", 0, "with --follow, the `TIME` between polls (default 30s)")
 	c.MarkFlagsMutuallyExclusive("before", "cursor")
@@ -65,18 +61,14 @@ func (o *listingOptions) check(p *program) error {
 	switch {
 	case o.isKept() && len(*o.words) > 1:
 		return usageError("--follow, -o and --cursor take one tier")
-	case o.limit < 1 && o.flags.Changed("limit"):
-		return usageError("-n must be at least 1")
 	case o.concurrency < 1 || o.concurrency > maxConcurrency:
 		return usageError(fmt.Sprintf("--concurrency must be between 1 and %d", maxConcurrency))
 	case !o.before.IsZero() && o.since.After(o.before.Time):
 		return usageError("--since must not be after --before")
 	case o.out != "" && p.asTable:
 		return usageError("--table and -o exclude each other")
-	case o.withCursor && o.isKept() && !p.printsJSON():
-		return usageError("--with-cursor and --table exclude each other: a cursor is in a line of JSON")
-	case !o.isKept() && o.withCursor:
-		return usageError("--with-cursor needs --cursor or --follow")
+	case o.isKept() && o.flags.Changed("sort"):
+		return usageError("--sort excludes --follow, -o and --cursor, which print the oldest first")
 	case !o.follow:
 		return needs(o.flags, "--follow", "interval")
 	}
@@ -115,17 +107,17 @@ const resultsPath = "/api/v2/races/results"
 
 // query selects the listing. A short one is read page by page, and not further ahead than
 // -n needs.
-func (o *listingOptions) query(tier horseracing.TierID) horseracing.ResultsQuery {
+func (o *listingOptions) query(tier horseracing.TierID, limit int) horseracing.ResultsQuery {
 	concurrency := o.concurrency
-	if o.limit > 0 && !o.flags.Changed("concurrency") {
-		concurrency = min(concurrency, 1+o.limit/100)
+	if limit > 0 && !o.flags.Changed("concurrency") {
+		concurrency = min(concurrency, 1+limit/100)
 	}
 	return horseracing.ResultsQuery{Tier: tier, Since: o.since.Time, Before: o.before.Time, Concurrency: concurrency}
 }
 
 // listed is how the entries of a listing are read and printed, and when one starts.
 type listed[T any] struct {
-	layout  layout[T]
+	view    *view[T]
 	start   func(*T) time.Time
 	results func(horseracing.ResultsQuery) *horseracing.Pager[T]
 	follow  func(horseracing.FollowQuery) *horseracing.Follower[T]
@@ -138,21 +130,29 @@ var errEnough = errors.New("enough")
 type printer[T any] struct {
 	*sheet[T]
 	listed[T]
-	limit, printed int
-	reached        func(time.Time)
+	printed int
+	reached func(time.Time)
+	kept    []horseracing.Entry[T] // with --sort, until all were read
 }
 
 func newPrinter[T any](p *program, o *listingOptions, l listed[T]) *printer[T] {
-	return &printer[T]{sheet: newSheet(p, l.layout), listed: l, limit: o.limit, reached: p.progressOf(o.name, p.interactive)}
+	return &printer[T]{sheet: newSheet(l.view), listed: l, reached: p.progressOf(o.name, p.interactive && l.view.order == "")}
 }
 
-// print prints an entry as this line.
-func (r *printer[T]) print(line any, entry *T) error {
-	if err := errors.Join(r.add(line, entry), r.flush()); err != nil {
+// print prints an entry that fits, or with --sort keeps it.
+func (r *printer[T]) print(e horseracing.Entry[T]) error {
+	defer r.reached(r.start(e.Value))
+	switch {
+	case !r.fits(e.Value):
+		return nil
+	case r.order != "":
+		r.kept = append(r.kept, e)
+		return nil
+	}
+	if err := errors.Join(r.add(e), r.flush()); err != nil {
 		return err
 	}
-	r.reached(r.start(entry))
-	if r.printed++; r.printed == r.limit {
+	if r.printed++; r.printed == r.p.limit {
 		return errEnough
 	}
 	return nil
@@ -195,20 +195,27 @@ func printFinished[T any](ctx context.Context, p *program, s *service, o *listin
 	if o.cursor != "" || o.follow {
 		return printNew(ctx, p, s, o, l)
 	}
-	r := newPrinter(p, o, l)
+	r, limit := newPrinter(p, o, l), p.limit
+	if r.order != "" || len(r.keeps) > 0 {
+		limit = 0 // all may have to be read
+	}
+	defer r.remember()
 	defer func() {
 		if ctx.Err() != nil && r.printed > 0 {
 			p.say("the listing is incomplete")
 		}
 	}()
 	for _, tier := range o.tiers {
-		err := each(ctx, p, o, l.results(o.query(tier)).Entries(ctx), func(e horseracing.Entry[T]) error { return r.print(jsonOf(e), e.Value) })
+		err := each(ctx, p, o, l.results(o.query(tier, limit)).Entries(ctx), r.print)
 		if errors.Is(err, errEnough) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if r.order != "" {
+		return r.sheet.view.print(r.kept, nil)
 	}
 	if r.printed == 0 {
 		p.say("no finished " + o.name + " was found")
@@ -228,13 +235,10 @@ func printNew[T any](ctx context.Context, p *program, s *service, o *listingOpti
 	defer at.close()
 	f := l.follow(o.newQuery(at))
 	r := newPrinter(p, o, l)
+	defer r.remember()
 	var printed error
 	err = each(ctx, p, o, loop(ctx, o, f), func(e horseracing.Entry[T]) error {
-		line := jsonOf(e)
-		if o.withCursor {
-			line = map[string]any{o.name: line, "cursor": f.Cursor()}
-		}
-		if printed = r.print(line, e.Value); printed != nil {
+		if printed = r.print(e); printed != nil {
 			return printed
 		}
 		return at.keep(f.Cursor())

@@ -35,14 +35,11 @@ func main() {
 func (p *program) run(ctx context.Context, args []string) error {
 	root := p.rootCommand()
 	root.SetArgs(args)
-	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		plainUsage(root)
-	}
 	c, err := root.ExecuteContextC(ctx)
 	p.name = c.CommandPath()
 	if err != nil && !p.isRunning { // a mistake of the command line, found perhaps before the flag was parsed
 		p.asJSON = p.asJSON || slices.Contains(args, "--json")
-		err = mistake(c, err)
+		err = usageError(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return err
 }
@@ -56,6 +53,9 @@ func (p *program) command(use, short string, args cobra.PositionalArgs, do func(
 	if do != nil {
 		c.RunE = func(c *cobra.Command, args []string) error {
 			p.isRunning, p.name = true, c.CommandPath()
+			if err := p.checkForm(); err != nil {
+				return err
+			}
 			return do(c, args)
 		}
 	}
@@ -73,7 +73,8 @@ func (p *program) rootCommand() *cobra.Command {
 	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default if the output does not go to a terminal), and errors as JSON")
 	flags.BoolVar(&p.asTable, "table", false, "print a table (the default on a terminal)")
 	flags.BoolVarP(&p.verbose, "verbose", "v", false, "log every request to standard error")
-	root.MarkFlagsMutuallyExclusive("json", "table")
+	flags.StringVar(&p.profile, "profile", "", "use the settings that horseracing login saved as `NAME`; default HORSERACING_PROFILE, or default")
+	_ = root.RegisterFlagCompletionFunc("profile", profileNames) // it exists
 	cobra.EnableCommandSorting = false
 	add := func(group string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: group, Title: group})
@@ -85,6 +86,7 @@ func (p *program) rootCommand() *cobra.Command {
 	add("Read the service:", p.openCommand(), p.resultsCommand(), p.raceCommand(), p.horseCommand(), p.ownedCommand(), p.breedingCommand(),
 		p.tournamentsCommand(), p.tiersCommand(), p.catalogueCommand(), p.missionsCommand(), p.watchCommand())
 	add("Register horses:", p.registerCommand(), p.ledgerCommand())
+	add("Settings:", p.loginCommand(), p.logoutCommand(), p.profilesCommand())
 	add("Examine and try:", p.callCommand(), p.doctorCommand(), p.fakeCommand())
 	root.AddCommand(p.versionCommand(), p.command("status", "The exit statuses", nil, nil), p.command("amounts", "The units of amounts", nil, nil))
 	p.arrange(root)

@@ -26,6 +26,7 @@ type outFile struct {
 	lock   *flock.Flock
 	origin origin
 	size   int64 // of the lines that were read and written
+	lost   int64 // the size that it had before it lost races, until these are fetched again
 	synced time.Time
 
 	newest time.Time // when the newest race starts, zero if there is none
@@ -88,15 +89,18 @@ func (f *outFile) begin(p *program, existed bool) error {
 	switch {
 	case err != nil:
 		return err
-	case existed && f.size < stored.Size:
-		return fmt.Errorf("%s has %d bytes of races, but %s says that %d were written: restore the file, or remove both to begin anew", path, f.size, f.lock.Path(), stored.Size)
-	case f.size == 0: // whatever it was for
+	case f.size == 0 && (!existed || stored.Size == 0): // whatever it was for
 	case stored.Service != "":
 		if err := stored.check(f.origin, path); err != nil {
 			return err
 		}
 		f.origin = f.origin.from(stored, p, path)
+		if f.size < stored.Size {
+			p.say(fmt.Sprintf("%s has %d bytes of races, of %d that were written: what is missing is fetched again", path, f.size, stored.Size))
+			f.lost, f.newest = stored.Size, time.Time{}
+		}
 		return f.file.Truncate(f.size)
+	case f.size == 0:
 	default:
 		f.origin.Since = time.Time{}
 		p.say(fmt.Sprintf("%s.lock does not say where %[1]s comes from: it is taken for tier %d of %s from now on", path, f.origin.Tier, f.origin.Service))
@@ -127,7 +131,7 @@ func (f *outFile) sync() error {
 	if err := f.file.Sync(); err != nil {
 		return err
 	}
-	f.origin.Size = f.size
+	f.origin.Size = max(f.size, f.lost)
 	return f.writeOrigin()
 }
 
@@ -240,6 +244,9 @@ func (p *program) keepResults(ctx context.Context, s *service, o *listingOptions
 		}
 		return err
 	})
+	if err == nil {
+		f.lost = 0
+	}
 	if err != nil && f.size == 0 {
 		p.say("nothing was written to " + o.out + " yet")
 	} else {

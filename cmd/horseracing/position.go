@@ -103,34 +103,38 @@ func (c *position) save() error {
 	defer c.mu.Unlock()
 	c.timer = nil
 	if c.path != "" && c.failed == nil {
-		c.failed = errors.Join(c.replace(), writeNote(c.lock, []byte("written\n")))
+		c.failed = errors.Join(c.write(), writeNote(c.lock, []byte("written\n")))
 	}
 	return c.failed
 }
 
-// replace replaces the file, with its mode: whoever reads it, after a loss of power too, sees
-// the old position or the new one. Where it cannot be replaced, because it is a mount, say,
-// it is written in place.
-func (c *position) replace() error {
+func (c *position) write() error {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
+	return replaceFile(c.path, append(text, '\n'))
+}
+
+// replaceFile replaces a file, with its mode: whoever reads it, after a loss of power too, sees
+// the old position or the new one. Where it cannot be replaced, because it is a mount, say,
+// it is written in place.
+func replaceFile(path string, text []byte) error {
 	mode := fs.FileMode(0o666)
-	info, missing := os.Stat(c.path)
+	info, missing := os.Stat(path)
 	if missing == nil {
 		mode = info.Mode().Perm()
 	}
-	temporary := c.path + ".tmp"
-	err = write(temporary, append(text, '\n'), mode)
+	temporary := path + ".tmp"
+	err := write(temporary, text, mode)
 	if err == nil && missing == nil {
 		err = os.Chmod(temporary, mode) // whatever the umask is
 	}
 	if err == nil {
-		if err = os.Rename(temporary, c.path); err == nil {
+		if err = os.Rename(temporary, path); err == nil {
 			return nil
 		}
-		err = write(c.path, append(text, '\n'), mode)
+		err = write(path, text, mode)
 	}
 	os.Remove(temporary)
 	return err

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -105,7 +104,7 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 }
 
 // A program that is killed while it prints a line, or that cannot print it, prints it again
-// and loses none; a reader that stores the cursor of its last line gets each line once.
+// and loses none; a reader .
 func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -135,9 +134,10 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 				})}
 				c := &cobra.Command{}
 				o := listingFlags(c, "race")
+				v := newView(p, c, p.raceLayout())
 				double.NoError(t, c.ParseFlags(slices.Concat(args, more)))
 				double.NoError(t, o.resolve(t.Context(), p, s))
-				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
+				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{view: v, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})
 			}
 			if err := print(nil, 20); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("on a full disk: %v", err)
@@ -147,19 +147,6 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 			for _, i := range []int{0, 1, 10, 19} { // killed, or full
 				if err := print(places[i], 0, "-n", "1"); err != nil || !slices.Equal(lines, want[i:i+1]) {
 					t.Errorf("after %d lines: %v, %q, want %q", i, err, lines, want[i])
-				}
-			}
-			double.NoError(t, print(places[0], 0, "-n", "12", "--with-cursor"))
-			for i, line := range lines {
-				var l struct {
-					Race   json.RawMessage
-					Cursor string
-				}
-				if err := json.Unmarshal([]byte(line), &l); err != nil || string(l.Race)+"\n" != want[i] {
-					t.Errorf("%q, %v; want %q", line, err, want[i])
-				}
-				if err := print([]byte(l.Cursor), 0, "-n", "1"); err != nil || lines[0] != want[i+1] {
-					t.Errorf("after the cursor of line %d: %v, %q, want %q", i, err, lines, want[i+1])
 				}
 			}
 		})
@@ -185,8 +172,8 @@ func TestTheCursorIsBoundToATierAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
 // What was sent before the time was over is awaited, and may be paid or refused.
 func TestTheOutcomeOfARegistrationCountsAfterTheTimeout(t *testing.T) {
 	expired := errors.Join(errExpired, unpaid(horseracing.ErrOutcomeUnknown))
-	if end := exitCodeOf(t.Context(), expired); end != outcomeOpen || explain(expired) == errExpired.Error() {
-		t.Errorf("%+v, %s", end, explain(expired))
+	if end := exitCodeOf(t.Context(), expired); end != outcomeOpen || new(program).explain(expired) == errExpired.Error() {
+		t.Errorf("%+v, %s", end, new(program).explain(expired))
 	}
 	p, c := &program{timeout: time.Nanosecond, demo: true}, new(cobra.Command)
 	c.SetContext(t.Context())
@@ -203,43 +190,4 @@ func TestA403IsNotAlwaysAboutTheKey(t *testing.T) {
 	t.Parallel()
 	fake, _, _ := newRegistration(t)
 	transcript(t, fake, "forbidden", nil)
-}
-
-func TestAWaitIsReportedAfterFiveSecondsAndWhereNobodyLooksAfterAMinute(t *testing.T) {
-	type between [2]time.Duration // seconds; zero if nothing is printed
-	after := func(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
-	for name, test := range map[string]struct {
-		fault           horseracingtest.Fault
-		attended, other between // when the first line is printed
-		isOver          bool    // the last line says so
-	}{
-		"it never responds":          {horseracingtest.Fault{Delay: time.Hour, Times: -1}, between{5, 5}, between{60, 65}, false},
-		"half of a response":         {horseracingtest.Fault{Drip: time.Hour, Times: -1}, between{5, 5}, between{60, 65}, false},
-		"it refuses a page":          {isOver: true, fault: horseracingtest.Fault{Status: 429, Header: after("20"), Times: 6}, attended: between{5, 5}, other: between{60, 70}},
-		"it fails now and then":      {fault: horseracingtest.Fault{Status: 503, Skip: 20, Times: 3}},
-		"it refuses a moment":        {fault: horseracingtest.Fault{Status: 429, Header: after("2"), Times: 2}},
-		"it is slow, and that is it": {fault: horseracingtest.Fault{Delay: 4 * time.Second, Times: -1}},
-	} {
-		for attended, want := range map[bool]between{true: test.attended, false: test.other} {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				var lines atomic.Int64
-				var last atomic.Value
-				fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithHistory(300))
-				defer fake.Close()
-				fake.Inject(test.fault)
-				p := &program{name: "horseracing", attended: attended, stderr: writer(func(text []byte) error {
-					took := time.Since(began) / time.Second
-					last.Store(string(text))
-					double.FailIf(t, lines.Add(1) == 1 && (took < want[0] || took > want[1] || want[0] == 0), "%s, attended %t: after %d s %s", name, attended, took, text)
-					return nil
-				})}
-				_, _ = fake.Client(p.reporting()...).Races.Results(horseracing.ResultsQuery{}).Take(t.Context(), 300)
-				name := fmt.Sprintf("%s, attended %t: ", name, attended)
-				text, _ := last.Load().(string)
-				double.Equal(t, name+"it responds again, at last: "+text, test.isOver, strings.Contains(text, "the service responds again"))
-				double.Equal(t, name+"a line is printed", want[0] > 0, lines.Load() > 0)
-			})
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/itchyny/gojq"
 	"golang.org/x/term"
 
 	"github.com/horseracing-go/horseracing/internal/redact"
@@ -37,10 +38,17 @@ type program struct {
 	isPaying        atomic.Bool
 	timeout         time.Duration
 	asJSON, asTable bool
+	asCSV           bool
+	jq              *gojq.Code // of --jq, or nil
+	limit           int        // of a list, zero if it is not limited
+	profile         string     // of --profile
+	now             time.Time  // of the service, zero if it is not known
 	demo, verbose   bool
-	rate            float64 // requests per second, zero if not limited
-	skipped         int     // entries that could not be read
-	received        receiver
+	rate            float64     // requests per second, zero if not limited
+	complained      error       // the last error that did not end the program
+	skipped         int         // entries that could not be read
+	unread          []string    // their places in the list
+	service         *service    // nil before it is known
 	keys            redact.Keys // what no line of JSON shows, nil before a service is known
 }
 
@@ -63,13 +71,41 @@ func widthOf(f *os.File) int {
 }
 
 // printsJSON reports whether values are printed as JSON.
-func (p *program) printsJSON() bool { return p.asJSON || !p.asTable && !p.interactive }
+func (p *program) printsJSON() bool { return p.asJSON || p.jq != nil || !p.asTable && !p.interactive }
+
+// checkForm refuses flags that want several forms of output.
+func (p *program) checkForm() error {
+	var forms []string
+	for _, form := range []struct {
+		flag    string
+		isGiven bool
+	}{{"--json", p.asJSON && p.jq == nil}, {"--table", p.asTable}, {"--csv", p.asCSV}, {"--jq", p.jq != nil}} {
+		if form.isGiven {
+			forms = append(forms, form.flag)
+		}
+	}
+	if len(forms) > 1 {
+		return usageError(strings.Join(forms, " and ") + " exclude each other")
+	}
+	return nil
+}
+
+// serviceTime returns the time of the service, or if it is not known that of this computer.
+func (p *program) serviceTime() time.Time {
+	if p.now.IsZero() {
+		return time.Now()
+	}
+	return p.now
+}
 
 // printJSON prints a line of JSON.
 func (p *program) printJSON(value any) error {
 	text, err := p.line(value)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case p.jq != nil:
+		return p.applyJQ(text)
 	}
 	return p.write(text)
 }
@@ -125,9 +161,12 @@ func (p *program) say(text string) {
 	}
 }
 
-// log returns the log of -v, which has the form of what say prints.
+// log returns the log, which has the form of what say prints, with -v of every request.
 func (p *program) log() *slog.Logger {
-	o := &slog.HandlerOptions{Level: slog.LevelDebug}
+	o := &slog.HandlerOptions{Level: slog.LevelWarn}
+	if p.verbose {
+		o.Level = slog.LevelDebug
+	}
 	if !p.asJSON {
 		return slog.New(slog.NewTextHandler(p.stderr, o))
 	}

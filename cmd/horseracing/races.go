@@ -13,40 +13,30 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
-	"github.com/horseracing-go/horseracing/cmd/internal/enter"
 )
 
-// openFilter is which open races are printed. What is zero does not apply.
-type openFilter struct {
-	tiers  []string
-	level  int
-	maxFee *horseracing.BigInt
-}
-
-func (f *openFilter) fits(r *horseracing.Race) bool {
-	isNamed := func(name string) bool { return strings.EqualFold(name, string(r.Tier)) }
-	return (len(f.tiers) == 0 || slices.ContainsFunc(f.tiers, isNamed)) &&
-		(f.level <= 0 || r.AcceptsLevel(f.level)) && (f.maxFee == nil || r.EntryFee.Cmp(*f.maxFee) <= 0)
-}
-
 func (p *program) openCommand() *cobra.Command {
-	var filter openFilter
+	var v *view[horseracing.Race]
 	c := p.reading("open", "The open races", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		var response horseracing.Response
 		all, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
 		if err != nil {
 			return err
 		}
-		if err := p.checkTierNames(ctx, s, filter.tiers, all); err != nil {
+		var tiers []string
+		if v.given["tier"] != "" {
+			tiers = strings.Split(v.given["tier"], ",")
+		}
+		if err := p.checkTierNames(ctx, s, tiers, all); err != nil {
 			return err
 		}
-		races := slices.DeleteFunc(receivedEntries(p, all), func(e horseracing.Entry[horseracing.Race]) bool { return !filter.fits(e.Value) })
-		if len(races) == 0 && len(all) > 0 && (filter.level > 0 || filter.maxFee != nil) {
+		races := receivedEntries(p, all, response.Body)
+		if len(all) > 0 && len(v.keeps) > min(1, len(tiers)) && !slices.ContainsFunc(all, func(r horseracing.Race) bool { return v.fits(&r) }) {
 			p.say("no open race fits")
 		}
-		now := connection.ServiceTime(&response)
+		p.now = connection.ServiceTime(&response)
 		isShut := func(r *horseracing.Race) int { // closed or full, which comes last
-			if r.CheckEntry(nil, now) != nil {
+			if r.CheckEntry(nil, p.now) != nil {
 				return 1
 			}
 			return 0
@@ -55,26 +45,26 @@ func (p *program) openCommand() *cobra.Command {
 			a, b := x.Value, y.Value
 			return cmp.Or(isShut(a)-isShut(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time), cmp.Compare(a.MainRaceID, b.MainRaceID))
 		})
-		return printEntries(p, openRaceLayout(now), races, nil)
+		return v.print(races, nil)
 	})
-	namesFlag(c.Flags(), &filter.tiers)
-	c.Flags().IntVar(&filter.level, "level", 0, "only races that take horses of this `LEVEL`")
-	c.Flags().Func("max-fee", "only races whose fee is at most this many `TOKENS`", enter.Tokens(&filter.maxFee))
+	v = newView(p, c, p.raceLayout().with(openColumns...))
+	v.isWhole = true
 	return c
 }
 
 func (p *program) raceCommand() *cobra.Command {
-	return p.reading("race ID…", "Races by main_race_id", cobra.MinimumNArgs(1), func(ctx context.Context, s *service, args []string) error {
+	var v *view[horseracing.Race]
+	c := p.reading("race ID…", "Races by main_race_id", cobra.MinimumNArgs(1), func(ctx context.Context, s *service, args []string) error {
 		ids, err := parseNumbers[horseracing.RaceID](args)
 		if err != nil {
 			return err
 		}
-		var response horseracing.Response
-		races, err := getEach(p, ids, func(id horseracing.RaceID) (*horseracing.Race, error) {
-			return s.Races.Get(ctx, id, horseracing.CaptureResponse(&response))
+		races, err := getEach(p, ids, func(id horseracing.RaceID, received *horseracing.Response) (*horseracing.Race, error) {
+			defer func() { p.now = connection.ServiceTime(received) }()
+			return s.Races.Get(ctx, id, horseracing.CaptureResponse(received))
 		})
-		if p.printsJSON() {
-			return printEntries(p, finishedRaceLayout, races, err)
+		if v.isChosen || p.asCSV || p.printsJSON() {
+			return v.print(races, err)
 		}
 		var open, finished []horseracing.Entry[horseracing.Race]
 		for _, race := range races {
@@ -84,42 +74,52 @@ func (p *program) raceCommand() *cobra.Command {
 				open = append(open, race)
 			}
 		}
-		now := openRaceLayout(connection.ServiceTime(&response))
-		switch {
-		case len(open) == 0:
-			return printEntries(p, finishedRaceLayout, finished, err)
-		case len(finished) == 0:
-			return printEntries(p, now, open, err)
+		if v.columns, v.isWhole = openColumns, true; len(open) > 0 {
+			err = errors.Join(v.print(open, nil), err)
 		}
-		return errors.Join(printEntries(p, now, open, nil), printEntries(p, finishedRaceLayout, finished, err))
+		if v.columns, v.isWhole = finishedColumns, false; len(finished) > 0 || len(open) == 0 {
+			return v.print(finished, err)
+		}
+		return err
 	})
+	v = newView(p, c, p.raceLayout().with(openColumns...))
+	return c
 }
 
-func openRaceLayout(now time.Time) layout[horseracing.Race] {
-	return layout[horseracing.Race]{
-		columns: []column{
-			{title: "RACE", isNumber: true}, {title: "CLOSES (UTC)"}, {title: "FREE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true}, {title: "LEVELS"},
-			{title: "TIER"}, {title: "NAME"}, {title: "FURLONGS", isNumber: true}, {title: "HIPPODROME"},
-		},
-		cells: func(r *horseracing.Race) []any {
-			return []any{r.MainRaceID, closing(r.RegistrationDeadline.Time, now), free(len(r.Participants), r.Places), tokens(r.EntryFee), levels(r.MinLevel, r.MaxLevel),
-				r.Tier, r.Info.Name, r.Length, r.Info.HippodromeName}
-		},
+// raceLayout has the fields of open and finished races, of which openColumns and finishedColumns
+// are shown.
+func (p *program) raceLayout() layout[horseracing.Race] {
+	place := func(title string, at int) field[horseracing.Race] {
+		return words(title, func(r *horseracing.Race) string {
+			finishers, _ := r.Finishers() // none if the final order cannot be read
+			if len(finishers) <= at {
+				return ""
+			}
+			return fmt.Sprintf("#%d (%.2f)", finishers[at].Number, finishers[at].Total)
+		}).wide(14)
 	}
+	return layout[horseracing.Race]{fields: []field[horseracing.Race]{
+		whole("RACE", func(r *horseracing.Race) horseracing.RaceID { return r.MainRaceID }).wide(6),
+		words("NAME", func(r *horseracing.Race) string { return r.Info.Name }).wide(15),
+		moment("START (UTC)", func(r *horseracing.Race) time.Time { return r.StartTime.Time }).wide(16),
+		moment("CLOSES (UTC)", func(r *horseracing.Race) time.Time { return r.RegistrationDeadline.Time }).
+			as(func(r *horseracing.Race) string { return closing(r.RegistrationDeadline.Time, p.serviceTime()) }),
+		whole("FREE", func(r *horseracing.Race) int { return max(0, r.Places-len(r.Participants)) }).
+			as(func(r *horseracing.Race) string { return free(len(r.Participants), r.Places) }),
+		amount("FEE (TOKENS)", func(r *horseracing.Race) horseracing.BigInt { return r.EntryFee }).filtered("max-fee", "only races whose fee is at most this many `TOKENS`"),
+		words("LEVELS", func(r *horseracing.Race) string { return levels(r.MinLevel, r.MaxLevel) }).
+			filteredBy("level", "only races that take horses of this `LEVEL`", (*horseracing.Race).AcceptsLevel),
+		whole("MIN LEVEL", func(r *horseracing.Race) int { return r.MinLevel }),
+		whole("MAX LEVEL", func(r *horseracing.Race) int { return r.MaxLevel }),
+		words("TIER", func(r *horseracing.Race) horseracing.TierName { return r.Tier }).wide(5).filtered("tier", "only races of these tiers, by `NAMES` like Omega,Beta"),
+		place("FIRST", 0), place("SECOND", 1), place("THIRD", 2),
+		whole("FURLONGS", func(r *horseracing.Race) int { return r.Length }).filtered("length", "only races of this many `FURLONGS`"),
+		words("HIPPODROME", func(r *horseracing.Race) string { return r.Info.HippodromeName }),
+		words("TYPE", func(r *horseracing.Race) horseracing.RaceType { return r.Type }),
+	}}
 }
 
-var finishedRaceLayout = layout[horseracing.Race]{
-	columns: []column{
-		{title: "RACE", width: 6, isNumber: true}, {title: "START (UTC)", width: 16}, {title: "TIER", width: 5},
-		{title: "FIRST", width: 14}, {title: "SECOND", width: 14}, {title: "THIRD", width: 14},
-		{title: "FURLONGS", isNumber: true}, {title: "NAME", width: 15}, {title: "TYPE"},
-	},
-	cells: func(r *horseracing.Race) []any {
-		finishers, _ := r.Finishers() // none if the final order cannot be read
-		var best [3]string
-		for i, f := range finishers[:min(3, len(finishers))] {
-			best[i] = fmt.Sprintf("#%d (%.2f)", f.Number, f.Total)
-		}
-		return []any{r.MainRaceID, minute(r.StartTime.Time), r.Tier, best[0], best[1], best[2], r.Length, r.Info.Name, r.Type}
-	},
-}
+var (
+	openColumns     = []string{"race", "closes", "free", "fee", "levels", "tier", "furlongs", "name", "hippodrome"}
+	finishedColumns = []string{"race", "start", "tier", "first", "second", "third", "furlongs", "name", "type"}
+)

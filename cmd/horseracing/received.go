@@ -3,80 +3,30 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
 	"regexp"
-	"sync/atomic"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
-// receiver keeps the body of the last response. CaptureResponse is not used, because it
-// replaces keys inside numbers too, and the body may then not be JSON.
-type receiver struct{ last atomic.Pointer[bytes.Buffer] }
-
-// wrap is a wrapper of the client's transport.
-func (r *receiver) wrap(next http.RoundTripper) http.RoundTripper {
-	return connection.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		resp, err := next.RoundTrip(req)
-		if err == nil {
-			body := new(bytes.Buffer)
-			r.last.Store(body)
-			resp.Body = struct {
-				io.Reader
-				io.Closer
-			}{io.TeeReader(resp.Body, body), resp.Body}
-		}
-		return resp, err
-	})
-}
-
-// body returns the body of the last response, once its call has returned.
-func (r *receiver) body() []byte {
-	if last := r.last.Load(); last != nil {
-		return bytes.TrimPrefix(last.Bytes(), byteOrderMark)
-	}
-	return nil
-}
-
-// identityOf returns what distinguishes an entry from the others of a list of such values. Numbers
-// may be written differently.
-func identityOf(entry []byte, value any) string {
-	var e struct {
-		ID     string             `json:"_id"`
-		Race   horseracing.BigInt `json:"main_race_id"`
-		Number horseracing.BigInt `json:"number"`
-		Start  horseracing.BigInt `json:"start_time"`
-		Fee    horseracing.BigInt `json:"entry_fee"`
-	}
-	_ = json.Unmarshal(entry, &e) // what can be read is enough
-	switch value.(type) {
-	case *horseracing.Race:
-		return fmt.Sprint(e.Race, e.Start, e.Fee)
-	case *horseracing.Tournament:
-		return e.ID
-	}
-	return e.Number.String()
-}
-
-// receivedEntries returns values that were read from the last response, in its order, with their JSON.
-func receivedEntries[T any](p *program, values []T) []horseracing.Entry[T] {
-	entries, body := withoutJSON(values), p.received.body()
-	var all []json.RawMessage
+// receivedEntries returns the values of a response with their JSON. Entries that could not be read
+// are not among them. There is no JSON if the values do not match the response.
+func receivedEntries[T any](p *program, values []T, body []byte) []horseracing.Entry[T] {
+	entries := withoutJSON(values)
+	var all, read []json.RawMessage
 	if json.Unmarshal(body, &all) != nil {
-		all = []json.RawMessage{body} // one by its id
+		all = []json.RawMessage{body}
+	}
+	for i, entry := range all {
+		if !slices.Contains(p.unread, strconv.Itoa(i)) && string(entry) != "null" {
+			read = append(read, entry)
+		}
 	}
 	for i := range entries {
-		text, _ := lineOf(entries[i].Value) // it was read from JSON
-		id := identityOf(text, entries[i].Value)
-		for n, received := range all {
-			if identityOf(received, entries[i].Value) == id {
-				entries[i].JSON, all = received, all[n+1:]
-				break
-			}
+		if len(read) == len(entries) {
+			entries[i].JSON = read[i]
 		}
 	}
 	return entries

@@ -11,6 +11,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
+	"github.com/horseracing-go/horseracing/cmd/internal/tokens"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -201,21 +202,20 @@ type plan struct {
 	name string
 }
 
-var planLayout = layout[plan]{
-	columns: []column{
-		{title: "HORSE", isNumber: true}, {title: "RACE", isNumber: true}, {title: "FEE (TOKENS)", isNumber: true},
-		{title: "LEFT OF BUDGET", isNumber: true}, {title: "LEFT TODAY", isNumber: true}, {title: "NAME"},
-	},
-	cells: func(p *plan) []any {
-		return []any{p.Horse, p.Race, tokens(p.Fee), left(p.Left), left(p.LeftToday), p.name}
-	},
-}
+var planLayout = layout[plan]{fields: []field[plan]{
+	whole("HORSE", func(p *plan) horseracing.HorseNumber { return p.Horse }),
+	whole("RACE", func(p *plan) horseracing.RaceID { return p.Race }),
+	amount("FEE (TOKENS)", func(p *plan) horseracing.BigInt { return p.Fee }),
+	words("LEFT OF BUDGET", func(p *plan) string { return left(p.Left) }).toTheRight(),
+	words("LEFT TODAY", func(p *plan) string { return left(p.LeftToday) }).toTheRight(),
+	words("NAME", func(p *plan) string { return p.name }),
+}}
 
 func left(amount *horseracing.BigInt) string {
 	if amount == nil {
 		return "no limit"
 	}
-	return tokens(*amount)
+	return tokens.Format(*amount)
 }
 
 // printPlan prints what --yes would do.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,10 +52,13 @@ func (p *program) reading(use, short string, args cobra.PositionalArgs, do servi
 // listing returns a command that reads a list and prints it. What was found is printed
 // beside an error.
 func listing[T any](p *program, use, short string, args cobra.PositionalArgs, l layout[T], read func(ctx context.Context, s *service, args []string) ([]horseracing.Entry[T], error)) *cobra.Command {
-	return p.reading(use, short, args, func(ctx context.Context, s *service, args []string) error {
+	var v *view[T]
+	c := p.reading(use, short, args, func(ctx context.Context, s *service, args []string) error {
 		entries, err := read(ctx, s, args)
-		return printEntries(p, l, entries, err)
+		return v.print(entries, err)
 	})
+	v = newView(p, c, l)
+	return c
 }
 
 // errExpired is the error of a command that took longer than --timeout.
@@ -90,17 +94,25 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 
 // connect returns the service.
 func (p *program) connect(opts ...horseracing.Option) (*service, error) {
-	base := append(p.reporting(), horseracing.WithUserAgent("horseracing-cli/"+horseracing.Version),
-		horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip), horseracing.WithTransportWrapper(p.received.wrap))
-	if p.rate > 0 {
-		base = append(base, horseracing.WithRateLimit(p.rate, 1))
-	}
-	s, err := connection.Open(p.demo, os.Getenv, append(base, opts...)...)
+	s, err := connection.Open(p.demo, p.profile, os.Getenv, append(p.options(), opts...)...)
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	p.keys = redact.New(s.APIKey, string(s.UserKey))
+	p.use(s)
 	return s, nil
+}
+
+// use makes the errors and the output those of a service.
+func (p *program) use(s *service) { p.service, p.keys = s, redact.New(s.APIKey, string(s.UserKey)) }
+
+// options are those of every client.
+func (p *program) options() []horseracing.Option {
+	options := []horseracing.Option{horseracing.WithLogger(p.log()), horseracing.WithUserAgent("horseracing-cli/" + horseracing.Version),
+		horseracing.WithDriftHandler(p.reportDrift), horseracing.WithSkipHandler(p.skip)}
+	if p.rate > 0 {
+		options = append(options, horseracing.WithRateLimit(p.rate, 1))
+	}
+	return options
 }
 
 // reportDrift prints once that a member could not be read.
@@ -113,13 +125,16 @@ func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
 // skip prints an entry that cannot be read, which makes the program end with status 1.
 func (p *program) skip(_ context.Context, err error) {
 	p.skipped++
+	if unread, ok := errors.AsType[*horseracing.DecodeError](err); ok {
+		p.unread = append(p.unread, strings.Split(unread.Field+"/", "/")[1])
+	}
 	p.complain(err)
 }
 
 // ownerOf returns the key of the user whose horses these are.
 func ownerOf(s *service) (horseracing.UserKey, error) {
 	if s.UserKey == "" {
-		return "", usageError("set HORSERACING_USER_KEY to the key of the horses' owner")
+		return "", usageError("set HORSERACING_USER_KEY to the key of the horses' owner, or save it with horseracing login")
 	}
 	return s.UserKey, nil
 }

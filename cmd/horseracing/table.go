@@ -1,9 +1,10 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -15,61 +16,31 @@ import (
 // longest is the width at which a text in a table is cut: names are chosen by players.
 const longest = 40
 
-// column is a column of a table. A table that is too wide is cut at its right side, so the
-// columns that one decides by come first.
-type column struct {
-	title    string
-	width    int  // at least, for rows that are printed one by one
-	isNumber bool // aligned to the right, and never cut
-}
+// A table that is too wide is cut at its right side, so the columns that one decides by come
+// first.
 
-// layout is how values look in a table.
-type layout[T any] struct {
-	columns []column
-	cells   func(*T) []any
-}
-
-// sheet prints values: rows for people, or a line of JSON each, at once. Rows are
+// sheet prints values: rows for people or of CSV, or a line of JSON each, at once. Rows are
 // printed by flush.
 type sheet[T any] struct {
-	p *program
-	layout[T]
+	*view[T]
 	rows   []table.Row // of strings
 	widths []int       // of the columns, or nil before the first flush
+	ids    []string    // of the values, for completion
 }
 
-func newSheet[T any](p *program, l layout[T]) *sheet[T] { return &sheet[T]{p: p, layout: l} }
-
-// printList prints values that do not come from the service as they are.
-func printList[T any](p *program, l layout[T], values []T, err error) error {
-	return printEntries(p, l, withoutJSON(values), err)
-}
-
-// printEntries prints a list that was returned with an error about the entries that
-// it lacks.
-func printEntries[T any](p *program, l layout[T], entries []horseracing.Entry[T], err error) error {
-	if len(entries) == 0 && err != nil {
-		return err
-	}
-	s := newSheet(p, l)
-	for _, e := range entries {
-		if err := s.add(jsonOf(e), e.Value); err != nil {
-			return err
-		}
-	}
-	return errors.Join(s.flush(), err)
-}
+func newSheet[T any](v *view[T]) *sheet[T] { return &sheet[T]{view: v} }
 
 // getEach returns what get returns for each id. An id that is not found, or
 // cannot be read, does not end it.
-func getEach[ID, T any](p *program, ids []ID, get func(ID) (*T, error)) (found []horseracing.Entry[T], failed error) {
+func getEach[ID, T any](p *program, ids []ID, get func(ID, *horseracing.Response) (*T, error)) (found []horseracing.Entry[T], failed error) {
 	for _, id := range ids {
-		value, err := get(id)
+		var response horseracing.Response
+		value, err := get(id, &response)
 		_, unreadable := errors.AsType[*horseracing.DecodeError](err)
 		failed = errors.Join(failed, err)
 		switch {
 		case err == nil:
-			found = append(found, receivedEntries(p, []T{*value})...)
+			found = append(found, receivedEntries(p, []T{*value}, response.Body)...)
 		case !unreadable && !errors.Is(err, horseracing.ErrNotFound):
 			return found, failed
 		}
@@ -77,14 +48,26 @@ func getEach[ID, T any](p *program, ids []ID, get func(ID) (*T, error)) (found [
 	return found, failed
 }
 
-// add prints line as JSON, or keeps the cells of value until flush.
-func (s *sheet[T]) add(line any, value *T) error {
-	if s.p.printsJSON() {
-		return s.p.printJSON(line)
+// add prints an entry as JSON, or keeps its row until flush.
+func (s *sheet[T]) add(e horseracing.Entry[T]) error {
+	if len(s.ids) < maxRemembered {
+		s.ids = append(s.ids, redact.Visible(s.fields[0].text(e.Value))+"\t"+redact.Visible(s.fields[1].text(e.Value)))
 	}
 	row := table.Row{}
-	for _, cell := range s.cells(value) {
-		row = append(row, redact.Visible(fmt.Sprint(cell)))
+	switch {
+	case s.p.asCSV:
+		for _, c := range s.cells(e.Value) {
+			row = append(row, strings.ToValidUTF8(s.p.redacted(c.String()), "\ufffd"))
+		}
+	case s.p.printsJSON() && s.isChosen:
+		line, err := object(s.cells(e.Value))
+		return errors.Join(err, s.p.printJSON(line))
+	case s.p.printsJSON():
+		return s.p.printJSON(jsonOf(e))
+	default:
+		for _, f := range s.shown() {
+			row = append(row, redact.Visible(f.text(e.Value)))
+		}
 	}
 	s.rows = append(s.rows, row)
 	return nil
@@ -93,15 +76,21 @@ func (s *sheet[T]) add(line any, value *T) error {
 // flush prints the rows that were added since the last flush, the first ones below the
 // titles.
 func (s *sheet[T]) flush() error {
-	if s.p.printsJSON() {
+	switch {
+	case s.p.asCSV:
+		return s.flushCSV()
+	case s.p.printsJSON():
 		return nil
 	}
 	w := table.NewWriter()
 	if s.widths == nil {
 		titles := table.Row{}
-		for i, c := range s.columns {
+		for i, c := range s.shown() {
 			titles = append(titles, c.title)
-			s.widths = append(s.widths, max(c.width, text.StringWidth(c.title)))
+			s.widths = append(s.widths, text.StringWidth(c.title))
+			if !s.isWhole {
+				s.widths[i] = max(c.width, s.widths[i])
+			}
 			for _, row := range s.rows {
 				s.widths[i] = max(s.widths[i], min(text.StringWidth(row[i].(string)), longest))
 			}
@@ -117,6 +106,32 @@ func (s *sheet[T]) flush() error {
 	return nil
 }
 
+// flushCSV prints the rows as CSV, the first ones below the names of the columns.
+func (s *sheet[T]) flushCSV() error {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	if s.widths == nil {
+		var names []string
+		for _, f := range s.shown() {
+			if names = append(names, f.name()); f.isAmount {
+				names = append(names, f.name()+"_tokens")
+			}
+		}
+		s.widths = []int{}
+		_ = w.Write(names) // to memory
+	}
+	for _, row := range s.rows {
+		var cells []string
+		for _, c := range row {
+			cells = append(cells, c.(string))
+		}
+		_ = w.Write(cells)
+	}
+	s.rows = nil
+	w.Flush()
+	return s.p.write([]byte(text.String()))
+}
+
 // cut shortens a cell.
 func cut(cell string, width int) string { return text.Snip(cell, width, "…") }
 
@@ -129,12 +144,15 @@ func (s *sheet[T]) render(w table.Writer) string {
 	w.SetStyle(style)
 	w.SuppressTrailingSpaces()
 	var configs []table.ColumnConfig
-	for i, c := range s.columns {
+	for i, c := range s.shown() {
 		config := table.ColumnConfig{Number: i + 1, WidthMin: s.widths[i], Align: text.AlignLeft, AlignHeader: text.AlignLeft}
 		if c.isNumber {
 			config.Align, config.AlignHeader = text.AlignRight, text.AlignRight
 		} else {
 			config.WidthMax, config.WidthMaxEnforcer = s.widths[i], cut
+			if c.isFull {
+				config.WidthMax = longest
+			}
 		}
 		configs = append(configs, config)
 	}

@@ -23,10 +23,10 @@ func textOf(tiers []horseracing.Tier) string {
 	return strings.Join(all, ", ")
 }
 
-var tierLayout = layout[horseracing.Tier]{
-	columns: []column{{title: "TIER", isNumber: true}, {title: "NAME"}},
-	cells:   func(t *horseracing.Tier) []any { return []any{t.ID, t.Name} },
-}
+var tierLayout = layout[horseracing.Tier]{fields: []field[horseracing.Tier]{
+	whole("TIER", func(t *horseracing.Tier) horseracing.TierID { return t.ID }),
+	words("NAME", func(t *horseracing.Tier) horseracing.TierName { return t.Name }),
+}}
 
 func (p *program) tiersCommand() *cobra.Command {
 	const short = "The numbers of the tiers, with the names that their results have"
@@ -78,25 +78,18 @@ func tierNumbers(ctx context.Context, s *service, words []string) (ids []horsera
 func tiersFlag(flags *pflag.FlagSet) *[]string {
 	words := []string{strconv.Itoa(int(horseracing.TierOmega))}
 	const about = "the `TIERS`, by number or by name, like 5 or 3,4 (see horseracing tiers); default 5, Omega"
-	const want = "want tiers by number or by name, like 5 or 3,4: horseracing tiers lists them"
-	wordsFlag(flags, &words, about, want, func(n int) bool { return n > 0 })
-	return &words
-}
-
-// wordsFlag defines the flag --tier, which takes words separated by commas, and those numbers that
-// are allowed.
-func wordsFlag(flags *pflag.FlagSet, words *[]string, about, want string, isAllowed func(int) bool) {
 	flags.Func("tier", about, func(text string) error {
-		*words = nil
+		words = nil
 		for word := range strings.SplitSeq(text, ",") {
 			word = strings.TrimSpace(word)
-			if n, err := strconv.Atoi(word); word == "" || err == nil && !isAllowed(n) {
-				return errors.New(want)
+			if n, err := strconv.Atoi(word); word == "" || err == nil && n <= 0 {
+				return errors.New("want tiers by number or by name, like 5 or 3,4: horseracing tiers lists them")
 			}
-			*words = append(*words, word)
+			words = append(words, word)
 		}
 		return nil
 	})
+	return &words
 }
 
 // checkTierNames reports the tiers of which no race is open. A name that no tier has is a
@@ -115,12 +108,4 @@ func (p *program) checkTierNames(ctx context.Context, s *service, names []string
 		p.say("no open race of tier " + name)
 	}
 	return nil
-}
-
-// namesFlag defines a flag that takes the names of tiers, separated by commas: open races
-// do not have the numbers.
-func namesFlag(flags *pflag.FlagSet, names *[]string) {
-	const about = "only races of these tiers, by `NAMES` as the service writes them, like Omega,Beta"
-	const want = "want names of tiers, like Omega,Beta: open races do not have the numbers"
-	wordsFlag(flags, names, about, want, func(int) bool { return false })
 }

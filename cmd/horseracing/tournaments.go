@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,56 +13,74 @@ import (
 func (p *program) tournamentsCommand() *cobra.Command {
 	var finished bool
 	var o *listingOptions
+	var v *view[horseracing.Tournament]
 	c := p.reading("tournaments [ID…]", "The open tournaments, those with these ids, or finished ones", cobra.ArbitraryArgs, func(ctx context.Context, s *service, args []string) error {
 		if finished {
-			return p.finishedTournaments(ctx, s, o, args)
+			return p.finishedTournaments(ctx, s, o, v, args)
 		}
-		if err := needs(o.flags, "--finished", "limit", "tier", "since", "before", "concurrency", "cursor", "with-cursor", "follow", "interval"); err != nil {
+		if err := needs(o.flags, "--finished", "since", "before", "concurrency", "cursor", "follow", "interval"); err != nil {
 			return err
+		}
+		if o.flags.Changed("tier") {
+			tiers, err := tierNumbers(ctx, s, *o.words)
+			if err != nil {
+				return err
+			}
+			v.keeps = append(v.keeps, func(t *horseracing.Tournament) bool { return slices.Contains(tiers, t.Tier) })
 		}
 		var found []horseracing.Entry[horseracing.Tournament]
 		var err error
 		if len(args) == 0 {
 			var open []horseracing.Tournament
-			open, err = s.Tournaments.Open(ctx)
-			found = receivedEntries(p, open)
+			var response horseracing.Response
+			open, err = s.Tournaments.Open(ctx, horseracing.CaptureResponse(&response))
+			found = receivedEntries(p, open, response.Body)
 		} else {
-			found, err = getEach(p, args, func(id string) (*horseracing.Tournament, error) {
-				return s.Tournaments.Get(ctx, horseracing.TournamentID(id))
+			found, err = getEach(p, args, func(id string, received *horseracing.Response) (*horseracing.Tournament, error) {
+				return s.Tournaments.Get(ctx, horseracing.TournamentID(id), horseracing.CaptureResponse(received))
 			})
 		}
-		return printEntries(p, openTournamentLayout, found, err)
+		return v.print(found, err)
 	})
 	c.Flags().BoolVar(&finished, "finished", false, "print finished tournaments")
 	o = listingFlags(c, "tournament")
+	v = newView(p, c, tournamentLayout)
 	return c
 }
 
-func (p *program) finishedTournaments(ctx context.Context, s *service, o *listingOptions, args []string) error {
+func (p *program) finishedTournaments(ctx context.Context, s *service, o *listingOptions, v *view[horseracing.Tournament], args []string) error {
 	if len(args) > 0 {
 		return usageError("--finished takes no ids")
 	}
 	if err := o.resolve(ctx, p, s); err != nil {
 		return err
 	}
-	horses := column{title: "HORSES", isNumber: true}
+	if !v.isChosen {
+		v.columns = slices.Clone(v.columns)
+		v.columns[slices.Index(v.columns, "free")] = "horses"
+	}
 	return printFinished(ctx, p, s, o, listed[horseracing.Tournament]{
-		layout: tournamentLayout(horses, func(t *horseracing.Tournament) any { return len(t.Participants) }),
-		start:  func(t *horseracing.Tournament) time.Time { return t.StartTime.Time }, results: s.Tournaments.Results, follow: s.Tournaments.Follow,
+		view: v, start: func(t *horseracing.Tournament) time.Time { return t.StartTime.Time }, results: s.Tournaments.Results, follow: s.Tournaments.Follow,
 	})
 }
 
-var openTournamentLayout = tournamentLayout(column{title: "FREE", width: 5, isNumber: true}, func(t *horseracing.Tournament) any { return free(len(t.Participants), t.Places) })
-
-// tournamentLayout returns a layout with a column about how many horses there are.
-func tournamentLayout(horses column, count func(*horseracing.Tournament) any) layout[horseracing.Tournament] {
-	return layout[horseracing.Tournament]{
-		columns: []column{
-			{title: "TOURNAMENT", width: 24}, {title: "START (UTC)", width: 16}, horses, {title: "FEE (TOKENS)", isNumber: true}, {title: "NAME", width: 20},
-			{title: "LEVELS"}, {title: "TIER", isNumber: true}, {title: "FURLONGS", isNumber: true}, {title: "HIPPODROME"},
-		},
-		cells: func(t *horseracing.Tournament) []any {
-			return []any{t.ID, minute(t.StartTime.Time), count(t), tokens(t.EntryFee), t.Name, levels(t.MinLevel, t.MaxLevel), t.Tier, t.Length, t.HippodromeName}
-		},
-	}
+// tournamentLayout has the fields of open and finished tournaments, and the columns of open ones.
+var tournamentLayout = layout[horseracing.Tournament]{
+	fields: []field[horseracing.Tournament]{
+		words("TOURNAMENT", func(t *horseracing.Tournament) horseracing.TournamentID { return t.ID }).wide(24),
+		words("NAME", func(t *horseracing.Tournament) string { return t.Name }).wide(20),
+		moment("START (UTC)", func(t *horseracing.Tournament) time.Time { return t.StartTime.Time }).wide(16),
+		whole("FREE", func(t *horseracing.Tournament) int { return max(0, t.Places-len(t.Participants)) }).
+			as(func(t *horseracing.Tournament) string { return free(len(t.Participants), t.Places) }).wide(5),
+		whole("HORSES", func(t *horseracing.Tournament) int { return len(t.Participants) }),
+		amount("FEE (TOKENS)", func(t *horseracing.Tournament) horseracing.BigInt { return t.EntryFee }).filtered("max-fee", "only tournaments whose fee is at most this many `TOKENS`"),
+		words("LEVELS", func(t *horseracing.Tournament) string { return levels(t.MinLevel, t.MaxLevel) }).
+			filteredBy("level", "only tournaments that take horses of this `LEVEL`", func(t *horseracing.Tournament, level int) bool {
+				return level >= t.MinLevel && (t.MaxLevel == 0 || level <= t.MaxLevel)
+			}),
+		whole("TIER", func(t *horseracing.Tournament) horseracing.TierID { return t.Tier }),
+		whole("FURLONGS", func(t *horseracing.Tournament) int { return t.Length }).filtered("length", "only tournaments of this many `FURLONGS`"),
+		words("HIPPODROME", func(t *horseracing.Tournament) string { return t.HippodromeName }),
+	},
+	columns: []string{"tournament", "start", "free", "fee", "name", "levels", "tier", "furlongs", "hippodrome"},
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
@@ -22,42 +26,95 @@ type change struct {
 
 func (p *program) watchCommand() *cobra.Command {
 	var interval time.Duration
-	var isNew bool
+	var w watcher
 	c := p.reading("watch", "Changes in the open races", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
 		if interval < time.Second {
 			return usageError("--interval must be at least 1s")
 		}
-		return p.watch(ctx, s, interval, isNew)
+		return w.run(ctx, s, interval)
 	})
-	c.Flags().DurationVar(&interval, "interval", 15*time.Second, "the `TIME` between polls, at least 1s")
-	c.Flags().BoolVar(&isNew, "new", false, "leave out the races that are open at the start")
+	flags := c.Flags()
+	flags.DurationVar(&interval, "interval", 15*time.Second, "the `TIME` between polls, at least 1s")
+	flags.BoolVar(&w.isNew, "new", false, "leave out the races that are open at the start")
+	flags.StringVar(&w.exec, "exec", "", "run this shell `COMMAND` for each change, one after another, with its line of JSON on standard input")
+	fileFlag(flags, &w.path, "state", "", "keep in this `FILE` what was reported, and continue there if it exists")
+	w.view = newView(p, c, p.changeLayout())
 	return c
 }
 
-// watch prints the changes of the open races, from those on that are open at the start if
-// isNew.
-func (p *program) watch(ctx context.Context, s *service, interval time.Duration, isNew bool) error {
-	table := newSheet(p, changeLayout)
+// watcher reports the changes of the open races.
+type watcher struct {
+	*view[change]
+	isNew      bool // those that are open at the start are left out
+	exec, path string
+}
+
+// run reports changes until the context ends.
+func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) error {
+	known, err := openReported(w.p, w.path, s.BaseURL())
+	if err != nil {
+		return err
+	}
+	defer known.close()
+	table, isFirst := newSheet(w.view), true
 	for poll, err := range s.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
 		switch {
 		case endsReading(err):
 			return err
 		case err != nil:
-			p.complain(err)
-			continue
-		case isNew:
-			isNew = false // from the next poll on
+			w.p.complain(err)
 			continue
 		}
-		for _, c := range poll.Changes {
+		changes := poll.Changes
+		if isFirst && known.isContinued {
+			changes = known.changes(poll.Races)
+		}
+		isSilent := isFirst && w.isNew && !known.isContinued
+		isFirst = false
+		for _, c := range changes {
 			line := change{Kind: c.Kind, Race: c.Race, Time: time.Now().UTC().Truncate(time.Second), Changed: changed(c)}
-			if err := errors.Join(table.add(line, &line), table.flush()); err != nil {
+			if !isSilent && w.fits(&line) {
+				if err := w.report(ctx, table, &line); err != nil {
+					return err
+				}
+			}
+			known.note(c)
+			if err := known.save(); err != nil {
 				return err
 			}
 		}
 	}
 	return ctx.Err()
 }
+
+// report prints a change, and runs the command of --exec.
+func (w *watcher) report(ctx context.Context, table *sheet[change], line *change) error {
+	if err := errors.Join(table.add(horseracing.Entry[change]{Value: line}), table.flush()); err != nil || w.exec == "" {
+		return err
+	}
+	text, err := w.p.line(line)
+	if err != nil {
+		return err
+	}
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/C"}
+	}
+	command := exec.Command(shell[0], shell[1], w.exec)
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), w.p.stderr, w.p.stderr
+	if err := command.Run(); err != nil {
+		select { // Ctrl-C ends the command, too, which is then to run again
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(signalTime):
+			w.p.complain(fmt.Errorf("--exec failed for race %d, which %s: %w", line.Race.MainRaceID, line.Kind, err))
+		}
+	}
+	return nil
+}
+
+// signalTime is how long after the end of a command the signal that ended it may arrive here.
+const signalTime = 100 * time.Millisecond
 
 // changed returns what an update changed.
 func changed(c horseracing.RaceChange) (parts []string) {
@@ -81,15 +138,23 @@ func changed(c horseracing.RaceChange) (parts []string) {
 	return parts
 }
 
-var changeLayout = layout[change]{
-	columns: []column{
-		{title: "TIME", width: 5}, {title: "CHANGE", width: 7}, {title: "RACE", width: 6, isNumber: true}, {title: "CLOSES (UTC)", width: 16},
-		{title: "FREE", width: 5, isNumber: true}, {title: "FEE (TOKENS)", isNumber: true}, {title: "NAME", width: 15}, {title: "WHAT CHANGED", width: 19},
-		{title: "LEVELS"},
-	},
-	cells: func(c *change) []any {
-		r := c.Race
-		return []any{c.Time.Format("15:04"), c.Kind, r.MainRaceID, closing(r.RegistrationDeadline.Time, c.Time),
-			free(len(r.Participants), r.Places), tokens(r.EntryFee), r.Info.Name, strings.Join(c.Changed, ", "), levels(r.MinLevel, r.MaxLevel)}
-	},
+// changeLayout has the fields of a change, and those of its race with their filters.
+func (p *program) changeLayout() layout[change] {
+	what := words("WHAT CHANGED", func(c *change) string {
+		return cmp.Or(strings.Join(c.Changed, ", "), string(c.Kind))
+	}).wide(20)
+	what.isFull = true
+	fields := []field[change]{what, moment("TIME", func(c *change) time.Time { return c.Time }).as(func(c *change) string { return c.Time.Format("15:04") })}
+	for _, f := range p.raceLayout().fields {
+		fields = append(fields, field[change]{
+			title: f.title, width: f.width, isAmount: f.isAmount, isNumber: f.isNumber, flag: f.flag, about: f.about,
+			value: func(c *change) any { return f.value(c.Race) },
+			text:  func(c *change) string { return f.text(c.Race) },
+			parse: func(text string) (func(*change) bool, error) {
+				fits, err := f.parse(text)
+				return func(c *change) bool { return fits(c.Race) }, err
+			},
+		})
+	}
+	return layout[change]{fields, []string{"what_changed", "time", "race", "free", "closes", "fee", "name", "levels"}}
 }

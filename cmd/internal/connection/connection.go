@@ -1,81 +1,144 @@
-// Package connection connects the programs to the service that their environment names.
+// Package connection connects the programs to the service that their environment names, or a profile.
 package connection
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/profile"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// Service is the service of the environment, or an embedded fake of it.
+// Service is the service of the environment or of a profile, or an embedded fake of it.
 type Service struct {
 	*horseracing.Client
 	APIKey  string
 	UserKey horseracing.UserKey // of the horses' owner, empty if it is not known
+	From    Sources
 	Close   func()
 }
 
-// variables names what is wrong as the environment does.
-var variables = strings.NewReplacer("the base URL", "HORSERACING_BASE_URL", "the API key", "HORSERACING_API_KEY", "http:// to", "HORSERACING_BASE_URL: http:// to",
-	", or allow it with WithPlainHTTP", "")
+// Sources name the settings by where they come from: HORSERACING_API_KEY, or the API key of
+// profile default.
+type Sources struct{ BaseURL, APIKey, UserKey string }
+
+// Variables are the sources of settings in the environment.
+var Variables = Sources{"HORSERACING_BASE_URL", "HORSERACING_API_KEY", "HORSERACING_USER_KEY"}
+
+// sourcesOf returns the sources of a saved profile.
+func sourcesOf(name string) Sources {
+	of := " of profile " + name
+	return Sources{"the base URL" + of, "the API key" + of, "the user key" + of}
+}
+
+// find returns the settings: those of the environment, and what it lacks of a profile, by
+// default that of HORSERACING_PROFILE. The keys of a profile are for its base URL alone.
+func find(name string, getenv func(string) string) (profile.Profile, Sources, error) {
+	set, from := profile.Profile{BaseURL: getenv(Variables.BaseURL), APIKey: getenv(Variables.APIKey), UserKey: getenv(Variables.UserKey)}, Variables
+	name = cmp.Or(name, getenv("HORSERACING_PROFILE"))
+	if name == "" && set.BaseURL != "" && set.APIKey != "" && set.UserKey != "" {
+		return set, from, nil
+	}
+	all, err := profile.Load()
+	if err != nil {
+		return set, from, err
+	}
+	saved, isSaved := all[cmp.Or(name, profile.Default)]
+	switch {
+	case !isSaved && name != "":
+		return set, from, fmt.Errorf("there is no profile %q, but there are: %s; horseracing login --profile %[1]s saves it", name, strings.Join(all.Names(), ", "))
+	case !isSaved:
+		return set, from, nil
+	}
+	source := sourcesOf(cmp.Or(name, profile.Default))
+	if set.BaseURL == "" {
+		set.BaseURL, from.BaseURL = saved.BaseURL, source.BaseURL
+	}
+	if strings.TrimRight(set.BaseURL, "/") != strings.TrimRight(saved.BaseURL, "/") {
+		if set.APIKey == "" {
+			err = fmt.Errorf("set %s, too: the keys of profile %s are for %s, and not for %s", Variables.APIKey, cmp.Or(name, profile.Default), saved.BaseURL, Variables.BaseURL)
+		}
+		return set, from, err
+	}
+	if set.APIKey == "" {
+		set.APIKey, from.APIKey = saved.APIKey, source.APIKey
+	}
+	if set.UserKey == "" && saved.UserKey != "" {
+		set.UserKey, from.UserKey = saved.UserKey, source.UserKey
+	}
+	return set, from, nil
+}
 
 // Open returns the service that HORSERACING_BASE_URL, HORSERACING_API_KEY and
-// HORSERACING_USER_KEY name, or for a demo a fake. Its error names what to set.
-func Open(demo bool, getenv func(string) string, options ...horseracing.Option) (*Service, error) {
+// HORSERACING_USER_KEY name, or a profile, or for a demo a fake. Its error names what to set.
+func Open(demo bool, name string, getenv func(string) string, options ...horseracing.Option) (*Service, error) {
 	if demo {
 		fake, err := horseracingtest.Start(horseracingtest.WithClock(time.Now), horseracingtest.WithInMemory())
 		if err != nil {
 			return nil, err
 		}
-		return &Service{Client: fake.Client(options...), APIKey: fake.APIKey, UserKey: fake.UserKey(0), Close: fake.Close}, nil
+		return &Service{Client: fake.Client(options...), APIKey: fake.APIKey, UserKey: fake.UserKey(0), From: Variables, Close: fake.Close}, nil
 	}
-	baseURL, apiKey := getenv("HORSERACING_BASE_URL"), getenv("HORSERACING_API_KEY")
-	missing := slices.DeleteFunc([]string{"HORSERACING_BASE_URL", "HORSERACING_API_KEY"}, func(name string) bool { return getenv(name) != "" })
+	set, from, err := find(name, getenv)
+	if err != nil {
+		return nil, err
+	}
+	missing := []string{}
+	if set.BaseURL == "" {
+		missing = append(missing, Variables.BaseURL)
+	}
+	if set.APIKey == "" {
+		missing = append(missing, Variables.APIKey)
+	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("set %s, or try it with --demo", strings.Join(missing, " and "))
+		return nil, fmt.Errorf("set %s, run horseracing login, or try it with --demo", strings.Join(missing, " and "))
 	}
-	userKey := horseracing.UserKey(getenv("HORSERACING_USER_KEY"))
+	return Connect(set, from, options...)
+}
+
+// Connect returns the service of these settings. Its error names what is wrong by its source.
+func Connect(set profile.Profile, from Sources, options ...horseracing.Option) (*Service, error) {
+	userKey := horseracing.UserKey(set.UserKey)
 	options = append(options, horseracing.WithUserKeys(userKey))
-	client, err := horseracing.NewClient(baseURL, apiKey, options...)
+	client, err := horseracing.NewClient(set.BaseURL, set.APIKey, options...)
+	keySource := from.APIKey
 	if err == nil && userKey != "" { // what a paste can spoil is the same for both keys
-		if _, err = horseracing.NewClient(baseURL, string(userKey), options...); err != nil {
-			err = errors.New(strings.ReplaceAll(err.Error(), "the API key", "HORSERACING_USER_KEY"))
-		}
+		_, err = horseracing.NewClient(set.BaseURL, set.UserKey, options...)
+		keySource = from.UserKey
 	}
 	if err != nil {
 		_, problem, _ := strings.Cut(err.Error(), horseracing.ErrInvalidArgument.Error()+": ")
-		return nil, errors.New(variables.Replace(problem))
+		return nil, errors.New(strings.NewReplacer("the base URL", from.BaseURL, "the API key", keySource,
+			"http:// to", from.BaseURL+": http:// to", ", or allow it with WithPlainHTTP", "").Replace(problem))
 	}
-	return &Service{Client: client, APIKey: apiKey, UserKey: userKey, Close: client.Close}, nil
+	return &Service{Client: client, APIKey: set.APIKey, UserKey: userKey, From: from, Close: client.Close}, nil
 }
 
 // Fault names whom to blame for a call that got no response, and what to check. It returns ""
 // if the service responded.
-func Fault(err error) string {
-	if _, isBroken := errors.AsType[*horseracing.TransportError](err); !isBroken {
+func (s *Service) Fault(err error) string {
+	if _, isBroken := errors.AsType[*horseracing.TransportError](err); s == nil || !isBroken {
 		return ""
 	}
 	if _, isDistrusted := errors.AsType[*tls.CertificateVerificationError](err); isDistrusted {
-		return "the certificate of the service is not trusted: name the file of its authority in SSL_CERT_FILE, or check HORSERACING_BASE_URL"
+		return "the certificate of the service is not trusted: name the file of its authority in SSL_CERT_FILE, or check " + s.From.BaseURL
 	}
 	var proxy *url.URL
-	base, err := url.Parse(os.Getenv("HORSERACING_BASE_URL"))
+	base, err := url.Parse(s.BaseURL())
 	if err == nil {
 		proxy, err = http.ProxyFromEnvironment(&http.Request{URL: base})
 	}
 	if proxy != nil || err != nil {
-		return "the service does not respond through the proxy: check HTTPS_PROXY and HTTP_PROXY, and HORSERACING_BASE_URL"
+		return "the service does not respond through the proxy: check HTTPS_PROXY and HTTP_PROXY, and " + s.From.BaseURL
 	}
-	return "the service does not respond: check HORSERACING_BASE_URL"
+	return "the service does not respond: check " + s.From.BaseURL
 }
 
 // ServiceTime returns when the service made a response, or if the response does not say it
