@@ -53,15 +53,14 @@ func BigIntFrom(n *big.Int) BigInt {
 // ParseUnits is the inverse of [BigInt.FormatUnits]: "2.5" at 18 places is 2500000000000000000.
 // The text must be a number in JSON notation, and the result an integer of at most 100 digits.
 func ParseUnits(text string, places int) (BigInt, error) {
-	d, err := parseDecimal([]byte(text))
+	r, err := parseNumber([]byte(text))
 	if err == nil && places < 0 {
 		err = fmt.Errorf("places is negative: %d", places)
 	}
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q: %w", redact.Clip(text, 50), err)
 	}
-	d.exponent += min(places, 1000)
-	b, err := d.integer()
+	b, err := integerOf(r.Mul(r, tenTo(places)))
 	if err != nil {
 		return BigInt{}, fmt.Errorf("horseracing: ParseUnits: %q has more than %d decimal places, or more than 100 digits", redact.Clip(text, 50), places)
 	}
@@ -77,9 +76,7 @@ func (b BigInt) String() string { return cmp.Or(b.text, "0") }
 
 // FormatUnits returns the value divided by 10^places, exactly: 1234500000000000000 at 18 places is
 // "1.2345". places is clamped to the range 0 to 1,000.
-func (b BigInt) FormatUnits(places int) string {
-	return newDecimal(b.text, 0).formatUnits(places)
-}
+func (b BigInt) FormatUnits(places int) string { return formatUnits(b.String(), places) }
 
 // Add returns b + other, which may have more digits than can be decoded.
 func (b BigInt) Add(other BigInt) BigInt {
@@ -123,11 +120,11 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 		*b = BigInt{string(text)}
 		return nil
 	}
-	d, err := parseDecimal(text)
+	r, err := parseNumber(text)
 	if err != nil {
 		return err
 	}
-	n, err := d.integer()
+	n, err := integerOf(r)
 	if err == nil {
 		*b = n
 	}
@@ -179,17 +176,10 @@ func (n Number) BigInt() (BigInt, bool) {
 }
 
 // FormatUnits is like [BigInt.FormatUnits]: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
-func (n Number) FormatUnits(places int) string {
-	d, _ := parseDecimal([]byte(n.String())) // it was checked when it was read
-	return d.formatUnits(places)
-}
+func (n Number) FormatUnits(places int) string { return formatUnits(n.String(), places) }
 
 // Cmp compares two values, as [BigInt.Cmp] does: 5 and 5.0 are the same.
-func (n Number) Cmp(other Number) int {
-	a, _ := new(big.Rat).SetString(n.String()) // both were checked when they were read
-	b, _ := new(big.Rat).SetString(other.String())
-	return a.Cmp(b)
-}
+func (n Number) Cmp(other Number) int { return ratOf(n.String()).Cmp(ratOf(other.String())) }
 
 // Equal reports whether both have the same literal: 5 and 5.0 are not equal.
 func (n Number) Equal(other Number) bool { return n == other }
@@ -208,7 +198,7 @@ func (n Number) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 func (n *Number) UnmarshalText(text []byte) error {
 	if !isPlain(text) {
-		if _, err := parseDecimal(text); err != nil {
+		if _, err := parseNumber(text); err != nil {
 			return err
 		}
 	}
@@ -283,63 +273,47 @@ func parseInt64(text []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// decimal is a number within the bounds of [Number], in parts.
-type decimal struct {
-	sign     string // "-", or empty
-	digits   string // without leading and trailing zeros, or empty for zero
-	exponent int    // the value is digits * 10^exponent
-}
-
-// parseDecimal parses a JSON number.
-func parseDecimal(text []byte) (d decimal, err error) {
+// parseNumber parses a JSON number within the bounds of [Number].
+func parseNumber(text []byte) (*big.Rat, error) {
 	if len(text) > 3*maxDigits { // leading zeros of the exponent included
-		return d, errTooLong
+		return nil, errTooLong
 	}
 	if value := jsontext.Value(text); value.Kind() != '0' || !value.IsValid() || len(bytes.TrimSpace(text)) < len(text) {
-		return d, errNotNumber
+		return nil, errNotNumber
 	}
 	mantissa, power, _ := strings.Cut(strings.ToLower(string(text)), "e")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := len(mantissa) - strings.Count(mantissa, "-") - strings.Count(mantissa, ".")
 	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
-	if err != nil || exponent > maxDigits || exponent < -maxDigits || len(strings.Trim(whole, "-"))+len(fraction) > maxDigits {
-		return d, errTooLong
+	if err != nil || exponent > maxDigits || exponent < -maxDigits || digits > maxDigits {
+		return nil, errTooLong
 	}
-	return newDecimal(whole+fraction, exponent-len(fraction)), nil
+	return ratOf(string(text)), nil
 }
 
-// newDecimal returns an integer in base 10, multiplied by 10^exponent.
-func newDecimal(integer string, exponent int) decimal {
-	unsigned := strings.TrimPrefix(integer, "-")
-	digits := strings.TrimRight(unsigned, "0")
-	return decimal{integer[:len(integer)-len(unsigned)], strings.TrimLeft(digits, "0"), exponent + len(unsigned) - len(digits)}
+// ratOf returns the exact value of a number within the bounds.
+func ratOf(text string) *big.Rat {
+	r, _ := new(big.Rat).SetString(text)
+	return r
 }
 
-// integer returns the value if it is an integer of at most 100 digits.
-func (d decimal) integer() (BigInt, error) {
-	switch {
-	case d.digits == "":
-		return BigInt{}, nil
-	case d.exponent < 0 || len(d.digits)+d.exponent > maxDigits:
+// tenTo returns 10^places, with places limited to 0 to 1,000.
+func tenTo(places int) *big.Rat {
+	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(max(0, places), 1000))), nil))
+}
+
+// integerOf returns the value of r if it is an integer of at most 100 digits.
+func integerOf(r *big.Rat) (BigInt, error) {
+	b := BigIntFrom(r.Num())
+	if !r.IsInt() || len(strings.TrimPrefix(b.text, "-")) > maxDigits {
 		return BigInt{}, errNotInteger
 	}
-	return BigInt{d.String()}, nil
+	return b, nil
 }
 
-// String returns the number without an exponent.
-func (d decimal) String() string {
-	switch {
-	case d.digits == "":
-		return "0"
-	case d.exponent >= 0:
-		return d.sign + d.digits + strings.Repeat("0", d.exponent)
-	}
-	digits := strings.Repeat("0", max(0, 1-d.exponent-len(d.digits))) + d.digits // one before the point
-	point := len(digits) + d.exponent
-	return d.sign + digits[:point] + "." + digits[point:]
-}
-
-// formatUnits returns the number divided by 10^places, which are limited to 0 to 1,000.
-func (d decimal) formatUnits(places int) string {
-	d.exponent -= min(max(0, places), 1000)
-	return d.String()
+// formatUnits returns a number divided by 10^places, without an exponent.
+func formatUnits(number string, places int) string {
+	r := ratOf(number)
+	r.Quo(r, tenTo(places))
+	decimals, _ := r.FloatPrec() // it is exact, since the denominator divides a power of ten
+	return r.FloatString(decimals)
 }
