@@ -33,7 +33,7 @@ type backend struct {
 	onSkip      func(context.Context, error) // of WithSkipHandler; may be nil
 
 	acceptsBodies atomic.Bool // a GET with a body was accepted
-	tiers         tierNames
+	pages         tierPages
 }
 
 // operation is one operation of the service, and how its response is read.

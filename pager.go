@@ -218,12 +218,12 @@ func ceilMilli(t time.Time) int64 {
 // paged declares a paged listing. Each stands beside the methods of its resource, as finishedRaces does.
 type paged[T any] struct {
 	route         string
-	byOffset      bool                                   // pages are requested by offset, not by start time
-	cursors       string                                 // the kind of its pagers' cursors; no other listing has it
-	followCursors string                                 // the kind of its followers' cursors, if it has followers
-	startAndTier  func(*T) (Timestamp, TierID, TierName) // of an entry, which has the number of its tier, or its name
-	isPending     func(*T) bool                          // reports whether an entry is listed before it has its result, or is nil if none is
-	lookback      time.Duration                          // of followers, by default
+	byOffset      bool                                    // pages are requested by offset, not by start time
+	cursors       string                                  // the kind of its pagers' cursors; no other listing has it
+	followCursors string                                  // the kind of its followers' cursors, if it has followers
+	startAndTier  func(*T) (start Timestamp, tier TierID) // of an entry; the tier that it names, zero if that is not known
+	isPending     func(*T) bool                           // reports whether an entry is listed before it has its result, or is nil if none is
+	lookback      time.Duration                           // of followers, by default
 }
 
 // source is a listing of one tier, as a pager or a follower reads it.
@@ -276,9 +276,9 @@ func (s *source[T]) page(ctx context.Context, r walk.PageRequest) ([]entry.Entry
 	hasStart, hasPosition := false, false
 	for i := range l.entries {
 		e := &l.entries[i]
-		start, tier, name := s.startAndTier(e.Value)
+		start, tier := s.startAndTier(e.Value)
 		e.Start, e.NoStart = start.UnixMilli(), start.UnixMilli() <= 0
-		if how := s.mismatch(r, e.Start, tier, name); how != "" {
+		if how := s.mismatch(r, e.Start, tier); how != "" {
 			return nil, listingError(op, &walk.Problem{How: how, IsIgnored: true})
 		}
 		isPlaced := e.ID != "" && !e.NoStart
@@ -292,6 +292,12 @@ func (s *source[T]) page(ctx context.Context, r walk.PageRequest) ([]entry.Entry
 	// The next page is requested from a start. A full page without a position has another form: ten errors would say no more.
 	if n := len(l.entries); !s.byOffset && n > 0 && !hasStart || n >= listing.PageSize && !hasPosition {
 		return nil, withoutPosition(l.entries[0].Err)
+	}
+	if n := len(l.entries); n > 0 && hasPosition {
+		first := l.entries[0]
+		if s.backend.pages.isOther(tierPage{s.route, s.tier.orDefault()}, fmt.Sprint(first.ID, first.Start)) {
+			return nil, listingError(op, &walk.Problem{How: "the page of another tier came", IsIgnored: true})
+		}
 	}
 	return l.entries, nil
 }
@@ -313,43 +319,40 @@ func (s *source[T]) body(r walk.PageRequest) any {
 
 // mismatch returns how an entry shows that the body of the request was ignored, or the empty string. A
 // request that names no tier is for the default one, which the service perhaps does not have.
-func (s *source[T]) mismatch(r walk.PageRequest, start int64, tier TierID, name TierName) string {
+func (s *source[T]) mismatch(r walk.PageRequest, start int64, tier TierID) string {
 	requested := cmp.Or(s.tier, TierOmega)
-	if name == TierNameOmega {
-		tier = TierOmega
-	}
-	found := cmp.Or(string(name), fmt.Sprint(tier))
 	switch {
 	case !s.byOffset && start > r.From:
 		return "an entry starts after start_time_from"
-	case tier == requested || tier == 0 && !s.backend.tiers.isOther(requested, name):
+	case tier == 0 || tier == requested:
 		return ""
 	case s.tier == 0:
-		return fmt.Sprintf("the query names no tier, and an entry is of tier %s instead of the default %d: name a tier", found, requested)
+		return fmt.Sprintf("the query names no tier, and an entry is of tier %d instead of the default %d: name a tier", tier, requested)
 	}
-	return fmt.Sprintf("tier %d was requested, and an entry is of tier %s", requested, found)
+	return fmt.Sprintf("tier %d was requested, and an entry is of tier %d", requested, tier)
 }
 
-// tierNames are the names of tiers, as their listings have shown them. Only that of TierOmega is documented.
-type tierNames struct {
+// tierPages remembers the first entry of the last page of each listing and tier. The names of most tiers
+// are undocumented, so a page of another tier, from a cache by URL, is known by its first entry.
+type tierPages struct {
 	mu    sync.Mutex
-	names map[TierID]TierName
+	first map[tierPage]string
 }
 
-// isOther reports whether a name is that of another tier.
-func (t *tierNames) isOther(requested TierID, name TierName) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if name == "" || t.names[requested] == name {
-		return false
-	}
-	for _, known := range t.names {
-		if known == name {
+type tierPage struct {
+	route string
+	tier  TierID
+}
+
+// isOther reports whether a page that begins with an entry was that of another tier.
+func (p *tierPages) isOther(page tierPage, first string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for other, key := range p.first {
+		if other.route == page.route && other.tier != page.tier && key == first {
 			return true
 		}
 	}
-	if t.names[requested] == "" {
-		t.names[requested] = name
-	}
-	return t.names[requested] != name
+	p.first[page] = first
+	return false
 }

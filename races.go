@@ -364,7 +364,12 @@ var finishedRaces = paged[Race]{
 // finishedRacesV1 is the listing of ResultsV1.
 var finishedRacesV1 = paged[Race]{route: "/api/v1/races/results", byOffset: true, cursors: "r1", startAndTier: startAndTierOfRace}
 
-func startAndTierOfRace(r *Race) (Timestamp, TierID, TierName) { return r.StartTime, 0, r.Tier }
+func startAndTierOfRace(r *Race) (start Timestamp, tier TierID) {
+	if r.Tier == TierNameOmega {
+		tier = TierOmega
+	}
+	return r.StartTime, tier
+}
 
 // Results walks over finished races, newest first, in version 2 of the
 // listing, which is paged by start time. Nothing is
