@@ -12,8 +12,6 @@ import (
 type HorsesService struct{ *backend }
 
 // Horse is a horse as the service describes it.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
 type Horse struct {
 	Name             string      `json:"name"`
 	Image            string      `json:"image"`        // URL
@@ -32,8 +30,7 @@ type Horse struct {
 
 func (h *Horse) id() pathID { return h.Number }
 
-// Trait returns the value of the first trait of the given type ("mane_color"), and
-// reports whether the horse has one.
+// Trait returns the value of the first trait of a type, such as mane_color.
 func (h *Horse) Trait(name string) (string, bool) {
 	for _, t := range h.Appearance {
 		if t.Type == name {
@@ -43,24 +40,19 @@ func (h *Horse) Trait(name string) (string, bool) {
 	return "", false
 }
 
-// CanBreedAt reports whether the horse's breeding cooldown is over at t:
-// BreedingCooldown is nil or not after t. The service may have further conditions; they
-// are undocumented.
+// CanBreedAt reports whether BreedingCooldown is nil or not after t. The service may have further
+// conditions.
 func (h *Horse) CanBreedAt(t time.Time) bool {
 	return h.BreedingCooldown == nil || !t.Before(*h.BreedingCooldown)
 }
 
 // Trait is one feature of a horse's appearance, such as mane_color and Black.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#21-horse
 type Trait struct {
 	Type  string `json:"trait_type"`
 	Value string `json:"value"`
 }
 
 // BreedingListing is a horse offered for breeding.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#22-horse-offered-for-breeding
 type BreedingListing struct {
 	Name            string      `json:"name"`
 	Number          HorseNumber `json:"number" decode:"strict"`
@@ -77,8 +69,6 @@ type BreedingListing struct {
 func (b *BreedingListing) id() pathID { return b.Number }
 
 // HorseMissions are the missions of one horse.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
 type HorseMissions struct {
 	Number   HorseNumber    `json:"number" decode:"strict"`
 	Missions []HorseMission `json:"missions,omitzero"` // monthly, then weekly, then daily; otherwise unordered
@@ -86,11 +76,8 @@ type HorseMissions struct {
 
 func (m *HorseMissions) id() pathID { return m.Number }
 
-// HorseMission is one mission of a horse, with its progress and its final reward.
-// How Processed differs from Completed, and which hippodrome a number means, is
-// undocumented.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#23-missions-of-a-horse
+// HorseMission is one mission of a horse, with its progress and its final reward. How Processed
+// differs from Completed, and which hippodrome a number means, is undocumented.
 type HorseMission struct {
 	Type        MissionPeriod     `json:"type"`
 	Mission     MissionKind       `json:"mission"`
@@ -106,9 +93,8 @@ type HorseMission struct {
 	Furlongs    *int              `json:"furlongs,omitzero"`   // set for run_x_furlong_race and run_x_races_y_furlong, else nil
 }
 
-// Get returns the horse with the given number. If there is no such horse, the error matches
-// ErrNotFound. If the response contains another horse, the error is a [*DecodeError] that
-// names that horse.
+// Get returns a horse. If there is none with that number, the error matches ErrNotFound. If the
+// response contains another one, it is a [*DecodeError] that names it.
 //
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
@@ -129,8 +115,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	return getList[Horse](ctx, s, op, opts)
 }
 
-// Missions returns the missions of the horse with the given number. If there is no such
-// horse, the error matches ErrNotFound.
+// Missions returns the missions of a horse. Its errors are those of Get.
 //
 // GET /api/v1/horses/missions/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse

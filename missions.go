@@ -6,14 +6,10 @@ import (
 	"net/http"
 )
 
-// MissionsService reads the catalogue of mission templates. It is [Client.Missions].
-// [HorsesService.Missions] returns the missions of a horse.
+// MissionsService reads the catalogue of missions. It is [Client.Missions].
 type MissionsService struct{ *backend }
 
-// MissionTemplate describes a mission that a horse may get. The formula for the reward
-// is undocumented; a [HorseMission] has its final reward.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#26-mission-template
+// MissionTemplate describes a mission that a horse may get. The formula for the reward is undocumented.
 type MissionTemplate struct {
 	Type              MissionKind `json:"type"`
 	Min               int         `json:"min"`         // probably the least HorseMission.Count
@@ -32,8 +28,6 @@ type MissionTemplate struct {
 }
 
 // MissionCatalogue holds the mission templates by period.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#413-mission-templates
 type MissionCatalogue struct {
 	Daily   []MissionTemplate `json:"daily,omitzero"`
 	Weekly  []MissionTemplate `json:"weekly,omitzero"`

@@ -93,7 +93,6 @@ type UndecidedError struct {
 	Err     error     // why this response does not decide
 }
 
-// Error names the cause, and when to read again.
 func (e *UndecidedError) Error() string {
 	hint := "look for the horse in the game before registering again"
 	if !e.RetryAt.IsZero() {
@@ -102,7 +101,6 @@ func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("%v; the outcome is unknown: %s", e.Err, hint)
 }
 
-// Unwrap returns ErrOutcomeUnknown and the cause.
 func (e *UndecidedError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.Err} }
 
 // isRegistered reports whether a list of races, which the service made at a time, shows that the horse is

@@ -163,18 +163,13 @@ func ageOf(header http.Header) time.Duration {
 // DriftKind is the kind of a [Drift].
 type DriftKind string
 
-// The kinds of drift.
 const (
 	DriftUnknownField DriftKind = "unknown_field" // the service sends a member that the types do not declare
 	DriftWrongType    DriftKind = "wrong_type"    // the service sends a member with another type than the documented one; it stays zero unless that is JSON in a string, or 0 or 1 for a boolean
 )
 
 // Drift is a member that the types of this package lack, or one whose value has another type
-// than documented: the service has changed, or the API reference is incomplete.
-//
-// A Drift does not fail the call, with one exception: if the value of a field with the tag
-// decode:"strict" cannot be read, its entry cannot be read, and the error is a
-// [*DecodeError].
+// than documented. It does not fail the call; see [DecodeError] for the exception.
 type Drift struct {
 	Route string // the path with its placeholders: /api/v1/races/open
 	Path  string // the member's path: "[].info.weather" in an array of races, "info.weather" in a single race

@@ -18,10 +18,7 @@ import (
 // horse in a tournament is undocumented.
 type TournamentsService struct{ *backend }
 
-// Tournament is a tournament, open or finished. The meaning of Turf, and of a Status
-// other than 2, is undocumented.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// Tournament is a tournament, open or finished. The meaning of Turf is undocumented.
 type Tournament struct {
 	ID                       TournamentID            `json:"_id,omitzero" decode:"strict"`
 	Name                     string                  `json:"name"`
@@ -55,8 +52,6 @@ func (t *Tournament) id() pathID  { return t.ID }
 func (t *Tournament) fee() BigInt { return t.EntryFee }
 
 // Stage is a stage of a tournament.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type Stage struct {
 	RaceCount           int           `json:"race_count"`
 	StartTime           Timestamp     `json:"start_time,omitzero"`
@@ -68,8 +63,6 @@ type Stage struct {
 }
 
 // StageResult is the result of a horse in a stage.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type StageResult struct {
 	Number     HorseNumber `json:"number" decode:"strict"`
 	Total      float64     `json:"total,omitzero"`               // zero if there is none; meaning and unit undocumented
@@ -77,8 +70,6 @@ type StageResult struct {
 }
 
 // TournamentParticipant is a horse in a tournament.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type TournamentParticipant struct {
 	Number         HorseNumber `json:"number" decode:"strict"`
 	DroppedAtIndex int         `json:"dropped_at_index"` // meaning undocumented
@@ -86,18 +77,14 @@ type TournamentParticipant struct {
 }
 
 // PrizeItem is an item of an [AdditionalPrize].
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
 type PrizeItem struct {
 	ID   string `json:"_id"`
 	Type string `json:"type"`
 }
 
-// AdditionalPrize is a prize in addition to the money. In the names additional_token and
-// additional_treasury_token the service may write the name of its currency instead of "token".
-// A prize is decoded with any such name, and encoded with the name that it was decoded with.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#25-tournament
+// AdditionalPrize is a prize in addition to the money. The service may write the name of its currency
+// in place of "token" in the names of members. Any is decoded, and encoded again. If there are
+// several, additional_token and additional_treasury_token are read.
 type AdditionalPrize struct {
 	Token         BigInt      `json:"additional_token"`          // unit undocumented; very large
 	TreasuryToken Number      `json:"additional_treasury_token"` // unit undocumented
@@ -116,15 +103,12 @@ func (p *AdditionalPrize) members() map[string]any {
 	}
 }
 
-// Equal reports whether both prizes hold the same values. The currency's name is not
-// compared.
+// Equal reports whether both prizes hold the same values. The currency's name is not compared.
 func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 	return p.Token.Equal(other.Token) && p.TreasuryToken.Equal(other.TreasuryToken) &&
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
 }
 
-// UnmarshalJSON accepts any name of the currency. If the members name several currencies, it
-// reads Token from additional_token and TreasuryToken from additional_treasury_token.
 func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	var values map[string]json.RawMessage
 	if err := decode.Unmarshal(data, &values); err != nil {
@@ -151,7 +135,6 @@ func (p *AdditionalPrize) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the name of the currency that was decoded, or else "token".
 func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	members := p.members()
 	if p.Items == nil {

@@ -27,7 +27,6 @@ type Snapshot struct {
 // RaceChangeKind is the kind of a [RaceChange].
 type RaceChangeKind string
 
-// The kinds of [RaceChange].
 const (
 	RaceOpened  RaceChangeKind = "opened"  // it is open and was not before
 	RaceUpdated RaceChangeKind = "updated" // its participants, status or deadline changed
