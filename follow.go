@@ -15,8 +15,7 @@ import (
 )
 
 // FollowQuery configures a [Follower]. An entry that finishes late is found if it starts at
-// most Lookback before the newest entry. Unlike in [ResultsQuery], Since is ignored with
-// Resume.
+// most Lookback before the newest entry.
 type FollowQuery struct {
 	Tier        TierID        // default TierOmega
 	Since       time.Time     // only entries that start at this time or later; by default those that finish after the first successful poll; ignored with Resume

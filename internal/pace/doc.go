@@ -6,10 +6,10 @@
 //
 //  1. Until the first refusal, nothing waits.
 //  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each
-//     probe waits for three fifths of the time since the refusal, give or take a tenth. The
-//     wait is at most 50 seconds, and never shorter than 20 ms or than the interval between
-//     requests at the present rate. A Retry-After can make it longer (rule 9), but not shorter. After five seconds without a response the next probe may
-//     be sent.
+//     probe waits for three fifths of the time since the refusal, but for at most 50 seconds,
+//     and for at least 20 ms and the interval between requests at the present rate. Each such
+//     wait is then varied by up to a tenth. A Retry-After can make it longer (rule 9), but not
+//     shorter. After five seconds without a response the next probe may be sent.
 //  3. Accepted and refused requests are counted. The count begins anew after five seconds
 //     without a request, and every five seconds while all requests are accepted. When a
 //     backoff ends and the count is at least thirty, the first rate is set: the accepted
@@ -23,10 +23,10 @@
 //     since. A cut leaves at least half of the rate. No rate is below one request in six
 //     seconds.
 //  5. Then the rate grows by the curve of CUBIC (RFC 9438): quickly at first, slowly around
-//     the plateau, and faster again beyond it. The plateau is the cut rate divided by beta,
-//     which is the rate that was refused unless the cut was deeper. It is reached after K =
-//     ∛(plateau · (1 − beta) / C) seconds, or in the time that thirty requests take at the
-//     plateau, if that is longer. Time without requests counts, too, unlike in section 5.8 of
+//     the plateau, and faster again beyond it. The plateau is the rate after the cut,
+//     divided by beta. A cut to 85 % therefore has the refused rate as its plateau. The rate is
+//     back at the plateau after K = ∛(plateau · (1 − beta) / C) seconds, or in the time that
+//     thirty requests take at the plateau, if that is longer. Time without requests counts, too, unlike in section 5.8 of
 //     RFC 9438. When the curve reaches a hundred times the plateau, the limit is forgotten,
 //     and rule 1 holds again.
 //  6. A backoff of more than 100 seconds does not change the rate: it was an outage, or a

@@ -22,7 +22,7 @@ const (
 
 // Kind has the properties of a request that decide how long it waits.
 type Kind struct {
-	Route    string // its method and the documented path
+	Route    string // the documented path
 	Priority Priority
 	Patient  bool          // it waits until its context ends, and is not sent before the learners allow it
 	MaxWait  time.Duration // for how long its call waits in all, unless it is patient

@@ -25,7 +25,8 @@ const Placeholder = "[redacted]"
 // print any field, even an unexported one, but no closure.
 type Keys func() ([]secret, *pairs)
 
-// pairs are the first two bytes that a key can have as it is written: to look for them is fast.
+// pairs is the set of the two bytes with which a key can begin in a text. It is faster than the
+// regular expressions, which are used only if both bytes match.
 type pairs [1 << 10]uint64
 
 func (p *pairs) has(a, b byte) bool { return p[uint(a)<<2|uint(b)>>6]&(1<<(b&63)) != 0 }
@@ -34,12 +35,12 @@ func (p *pairs) clone() *pairs { c := *p; return &c }
 
 func (p *pairs) add(a, b byte) { p[uint(a)<<2|uint(b)>>6] |= 1 << (b & 63) }
 
-// secret is a key with what finds it at the beginning of a text.
+// secret is a key, with the expression that matches it at the beginning of a text.
 type secret struct {
 	text    string
 	begins  [2][]string // how its first two characters can be written
 	pattern *regexp.Regexp
-	longest int // as it can be written
+	longest int // bytes of its longest form
 }
 
 // New returns the given keys without those that are too short.

@@ -73,10 +73,10 @@ var (
 //  2. The empty page is requested again.
 //  3. By time, if it is empty again and the walk has a since, the page below since is requested.
 //
-// The empty page is the end if the listing has never shown an older entry: not in step 3, not
-// to this walk, which may have read ahead below the page, and not to an earlier walk of the
-// same pager or follower. Otherwise the walk fails with ErrEmptied. The first page needs no check if
-// the page before it had room for more entries.
+// The walk fails with ErrEmptied if the listing has shown an older entry: in step 3, to this
+// walk, which may have read ahead below the page, or to an earlier walk of the same pager or
+// follower. Otherwise the empty page is the end. Steps 1 and 2 are left out if the page before
+// had room for more entries, and no older entry was shown.
 //
 // An entry is known if this walk has yielded it, or if the caller names it: from a cursor, or
 // from an earlier poll of a follower. An Offset walk sees no older entries.
