@@ -62,6 +62,7 @@ type segment[V any] struct {
 	empty     emptyPage        // what is known of its last page, if that was empty
 	doubt     int              // entries of its last page, if all start at high + 1, and the next page decides whether it was full
 	failed    error            // of its request
+	hadRoom   bool             // its page before an empty one was not full, and showed no older entry
 }
 
 const (
@@ -173,13 +174,22 @@ func (w *Time[V]) Learn(r PageRequest, page []entry.Entry[V], failed error) {
 		shown.Oldest = min(cmp.Or(shown.Oldest, page[0].Start), page[len(page)-1].Start)
 	}
 	i := slices.IndexFunc(w.segments, func(s *segment[V]) bool { return s.isSent && s.sent == r })
-	if i < 0 {
-		return // the segment was joined with one above it
+	if i >= 0 { // else the segment was joined with one above it
+		if w.segments[i].isSent, w.segments[i].failed = false, failed; failed == nil {
+			w.learn(i, page, rows)
+		}
 	}
+	for _, s := range w.segments {
+		if w.inFlight == 0 && s.hadRoom && s.empty == emptyOnce && !w.isOlderShown(s) {
+			s.high = s.low - 1 // the pages that were in flight have shown nothing older
+		}
+	}
+	w.dropTaken()
+}
+
+// learn processes a page of a segment.
+func (w *Time[V]) learn(i int, page []entry.Entry[V], rows int) {
 	s := w.segments[i]
-	if s.isSent, s.failed = false, failed; failed != nil {
-		return
-	}
 	w.pages++
 	isOfKnown := w.isCheck(s)
 	switch {
@@ -187,6 +197,7 @@ func (w *Time[V]) Learn(r PageRequest, page []entry.Entry[V], failed error) {
 		if !isOfKnown {
 			w.join(i, math.MinInt64)
 		}
+		s.hadRoom = s.empty == notEmpty && s.doubt > 0 && s.doubt < w.position.Shown.Longest
 		if s.empty, s.failed = s.empty.next(w.evidence(s, page, isOfKnown)); s.empty == isEnd {
 			s.high = s.low - 1
 		}
@@ -196,7 +207,6 @@ func (w *Time[V]) Learn(r PageRequest, page []entry.Entry[V], failed error) {
 		w.join(i, page[0].Start)
 		w.add(s, page, rows)
 	}
-	w.dropTaken()
 }
 
 // join joins a segment with those below it that have no entries, if a page proves that they
@@ -212,14 +222,19 @@ func (w *Time[V]) join(i int, newest int64) {
 
 // evidence returns what a page shows about the empty page of a segment.
 func (w *Time[V]) evidence(s *segment[V], page []entry.Entry[V], isOfKnown bool) evidence {
-	shown := w.position.Shown
 	return evidence{
 		isOfKnown:    isOfKnown,
 		showsKnown:   slices.ContainsFunc(page, func(e entry.Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }),
-		hadRoom:      s.doubt > 0 && s.doubt < shown.Longest && w.inFlight == 0,
-		isOlderShown: shown.Longest > 0 && shown.Oldest <= s.high || len(w.known.Seen) > 0 && w.known.At <= s.high,
+		hadRoom:      s.hadRoom && w.inFlight == 0,
+		isOlderShown: w.isOlderShown(s),
 		hasSince:     s.low > 1,
 	}
+}
+
+// isOlderShown reports whether the listing has shown an entry at or below the upper end of a segment.
+func (w *Time[V]) isOlderShown(s *segment[V]) bool {
+	shown := w.position.Shown
+	return shown.Longest > 0 && shown.Oldest <= s.high || len(w.known.Seen) > 0 && w.known.At <= s.high
 }
 
 // add adds the entries of a page to a segment, and lowers its upper end to the last instant
