@@ -28,9 +28,8 @@ import (
 // Version is the SDK version sent in the default User-Agent.
 const Version = "0.1.0"
 
-// Client calls the service. Make one with [NewClient] and keep it: it holds
-// the connections, the rate limit and the retry budget. It is safe for
-// concurrent use. Printing a Client never reveals the API key.
+// Client calls the service. Make one with [NewClient] and keep it: it holds the connections, the rate
+// limit and the retry budget. It is safe for concurrent use. Printing it never reveals the API key.
 type Client struct {
 	Horses      *HorsesService      // horses, their missions, and the breeding offers
 	Races       *RacesService       // open and finished races, and registering for one
@@ -41,16 +40,13 @@ type Client struct {
 }
 
 // Close closes the client's idle connections, except those of a Transport given with
-// [WithHTTPClient]. It is optional: idle connections are closed after 90 seconds
-// anyway. Requests in flight are not interrupted, and later calls open new connections.
-// Close may be called more than once.
+// [WithHTTPClient]. It is optional. Calls in flight are not interrupted, and later ones are possible.
 func (c *Client) Close() {
 	if c.backend != nil {
 		c.calls.CloseIdleConnections()
 	}
 }
 
-// String returns horseracing.Client(https://host).
 func (c *Client) String() string {
 	if c.backend == nil {
 		return "horseracing.Client()"
@@ -74,17 +70,16 @@ func (c *Client) Pace() Pace {
 	return Pace(c.calls.Pace())
 }
 
-// Do calls an operation that the SDK has no method for yet. The path is relative to the base
-// URL and may carry a query. A body that is not nil is sent as JSON; a [UserKey] in it is sent
-// in full. The response is decoded into out, unless out is nil, as encoding/json would decode it. A
-// number that is decoded into a variable of type any becomes a float64, which rounds integers above
-// 2^53: use json.Number, [Number] or [BigInt] instead. If the response is not JSON, or if the
-// response to a GET is empty, *out is unchanged and the error is a [*DecodeError].
+// Do calls an operation that the SDK has no method for yet. The path is relative to the base URL and
+// may carry a query. A body that is not nil is sent as JSON; a [UserKey] in it is sent in full. The
+// response is decoded into out, unless out is nil, as encoding/json would decode it: numbers in an
+// any are rounded, those in a [Number] or [BigInt] are not. If the response is not JSON, or is empty
+// although the method is GET, *out is unchanged and the error is a [*DecodeError].
 //
-// A call with any HTTP method except GET is assumed to change something. As with
+// A call with any HTTP method except GET is assumed to change something: as with
 // [RacesService.Register], it is retried only if the request certainly had no effect, and
-// ErrOutcomeUnknown means that it may have taken effect. For these methods a nil body is sent
-// as {}, since net/http may repeat a request without a body by itself.
+// ErrOutcomeUnknown means that it may have taken effect. A nil body of such a call is sent as {},
+// since net/http may repeat a request without a body.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
 	if c.backend == nil {
 		return errNotMade

@@ -14,8 +14,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// FollowQuery configures a [Follower]. An entry that finishes late is found if it starts at
-// most Lookback before the newest entry.
+// FollowQuery configures a [Follower]. An entry that finishes late is found if it starts at most
+// Lookback before the newest entry.
 type FollowQuery struct {
 	Tier        TierID        // default TierOmega
 	Since       time.Time     // only entries that start at this time or later; by default those that finish after the first successful poll; ignored with Resume
@@ -25,20 +25,18 @@ type FollowQuery struct {
 	Concurrency int           // requests in flight at once, when there is much to catch up with; default 1
 }
 
-// Follower yields each newly finished race or tournament exactly once, by polling. No
-// request is made until it is ranged over.
+// Follower yields each newly finished race or tournament exactly once, by polling: with Since those
+// that start then or later, past ones first, and without it those that finish after its first
+// successful poll. To keep a store up to date each day, range over [Follower.CatchUp]; a program
+// that keeps running ranges over [Follower.All].
 //
-// To keep a store up to date each day, range over [Follower.CatchUp] with the cursor of the day
-// before. A program that keeps running ranges over [Follower.All].
+// A Follower keeps its position as a [Pager] does. If you store [Follower.Cursor] in the transaction
+// that handles an entry, no entry is handled twice, and none is missed, even across restarts, unless
+// its result appears too late (see [FollowQuery]), or more than 700 entries start within Lookback. It is
+// not safe for concurrent use: a second loop at a time fails with ErrInvalidArgument.
 //
-// A Follower keeps its position as a [Pager] does: break out of a loop, then range again to
-// continue, or store [Follower.Cursor] and resume in another process. If you store the cursor
-// in the transaction that handles an entry, no entry is handled twice. No entry is missed, even
-// across restarts, unless its result appears too late. A result is in time if its entry starts
-// at most Lookback before the newest entry that the Follower has read.
-//
-// A Follower is not safe for concurrent use. A loop that begins while another one ranges over
-// it fails with ErrInvalidArgument.
+// A race that is listed with participants but without a FinalOrder is held back until it has one, or
+// until another race is listed that starts more than Lookback later.
 type Follower[T any] struct {
 	source  source[T]
 	poller  listing.Poller[T]
@@ -77,11 +75,9 @@ func checkNotNegative[T int | time.Duration](field string, value T) error {
 	return nil
 }
 
-// Cursor returns the position after everything yielded so far. If the query has
-// neither Since nor Resume, it is the zero Cursor until the first poll succeeds.
-//
-// Its text takes about forty bytes for each entry within Lookback, and never exceeds
-// 64 KiB.
+// Cursor returns the position after everything yielded so far. Without Since and Resume, it is the
+// zero Cursor until the first poll succeeds. Its text takes about forty bytes for each entry within
+// Lookback, and never exceeds 64 KiB.
 func (f *Follower[T]) Cursor() Cursor {
 	progress := f.poller.Progress
 	if f.invalid != nil || progress == nil || progress.Settled == 0 {
@@ -90,51 +86,30 @@ func (f *Follower[T]) Cursor() Cursor {
 	return newCursor(f.source.followCursors, f.source.tier, progress.Watermark)
 }
 
-// JSON returns the entry yielded last as it was received, not redacted. It is nil before the first
-// entry, and after an error that is not about one entry. Call it in the body of the loop.
+// JSON returns, in the body of the loop, the entry yielded last as it was received, not redacted. It
+// is nil if there is none.
 func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 
-// All yields the finished entries after the follower's position, oldest first, and then polls
-// for further ones. An entry that finishes late is yielded after entries that started later.
-// The loop ends when ctx is done, without an error. No request is made while its body runs.
+// All yields the finished entries after the follower's position, oldest first, and then polls for
+// further ones. It ends when ctx is done, without an error. No request is made while its body runs.
 //
-// An error comes with a nil entry. It does not end the loop, unless it matches
-// ErrInvalidArgument. While the service refuses requests, the loop waits, and yields the last
-// refusal after each hour, as a [Pager] does; after any other failure there is a backoff of up to
-// five minutes. No entry is missed because of an outage.
+// An error comes with a nil entry. It does not end the loop, unless it matches ErrInvalidArgument,
+// and no entry is missed because of it. After a failure there is a backoff of up to five minutes.
+// While the service refuses requests, the loop waits, and yields the last refusal after each hour.
+// While a page cannot be read, each attempt yields its error, and only entries that start earlier
+// are yielded.
 //
-// While a page cannot be read, each attempt yields its error. Entries that start earlier than
-// those of the page are yielded meanwhile, the others once the page can be read. While the
-// newest page cannot be read, no entry is yielded, because each poll starts with that page.
-//
-// If an entry cannot be read, its error is a [*DecodeError], which is yielded once. If too
-// many entries have the same start time, a [*TieOverflowError] is yielded. With
-// [WithSkipHandler] the handler gets both instead. If a later poll can read the entry, and the
-// entry is still within Lookback, the entry is yielded then. The error of an entry without an
-// id or a start time may be yielded again, because such an entry cannot be recognized
-// reliably.
-//
-// If a race is listed with participants but without a FinalOrder, its result is not known yet.
-// The race is held back until it has a FinalOrder, or until another race is listed that starts
-// more than Lookback later. In the second case it is yielded without a FinalOrder. If the
-// service never sends a FinalOrder, each race is therefore yielded about one Lookback late.
-//
-// If more than 700 entries start within Lookback, an entry that finishes late may be missed
-// if it starts earlier than the newest 700 of them.
-//
-// Without Since and Resume, a program that stops before the first entry has no cursor to
-// resume from. To get one, range over [Follower.CatchUp] first, and store the
-// [Follower.Cursor].
+// The error of an entry that cannot be read, or a [*TieOverflowError], is yielded once, unless
+// [WithSkipHandler] gets it; that of an entry without an id or a start time may be repeated. If a
+// later poll can read the entry, and it is still within Lookback, it is yielded then.
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
-// CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's
-// position, oldest first, and ends. It also ends at any error, including the error of ctx.
-// With [WithSkipHandler] an entry that cannot be read does not end it. To continue, range over
-// CatchUp or All again: the entry that could not be read is skipped, and a page that could not
-// be read is requested again.
+// CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's position
+// and ends. It also ends at any error, including that of ctx. Range again to continue: after an entry
+// that cannot be read, or with the page that could not be read.
 //
-// Without Since and Resume, the first CatchUp yields no entry, but determines the position to
-// start from: store the [Follower.Cursor] after it.
+// Without Since and Resume, the first CatchUp yields no entry, but determines the position to start
+// from: store the [Follower.Cursor] after it.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
 // follow polls: it reads one window after another, and yields the new entries of each. It waits

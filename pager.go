@@ -19,11 +19,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// ResultsQuery selects entries of a listing that is paged by start time, newest first.
-// The zero value selects TierOmega, with its whole history.
-//
-// An invalid query (a negative field, a Since after Before, a cursor of another listing or
-// of another tier) fails with ErrInvalidArgument when the pager is ranged over.
+// ResultsQuery selects entries of a listing that is paged by start time, newest first; the zero value
+// selects all of TierOmega. If it is not valid, the loop fails with ErrInvalidArgument.
 type ResultsQuery struct {
 	Tier   TierID    // default TierOmega
 	Before time.Time // only entries that start before this time, which must be in 1970 or later; default now, by the service's clock
@@ -36,9 +33,7 @@ type ResultsQuery struct {
 	Concurrency int // requests in flight at once, at most 1,000; default 1
 }
 
-// OffsetQuery selects entries of the listing that is paged by offset, newest first. The
-// zero value selects all of TierOmega. An invalid query fails with ErrInvalidArgument,
-// as with [ResultsQuery].
+// OffsetQuery selects entries of the listing that is paged by offset, as a [ResultsQuery] does.
 type OffsetQuery struct {
 	Tier   TierID // default TierOmega
 	Offset int    // how many of the newest entries to skip; ignored with Resume
@@ -52,36 +47,24 @@ type Entry[T any] struct {
 	JSON  json.RawMessage // the entry as received, not redacted, or nil if the error is not about one entry
 }
 
-// Pager walks over a paged listing, newest entry first. It yields every entry that the
-// listing can return, and yields it once, except as documented at
-// [RacesService.ResultsV1]. No request is made until it is ranged over.
+// Pager walks over a paged listing, newest entry first, and yields each entry that the listing can
+// return once, except as documented at [RacesService.ResultsV1]. No request is made until it is ranged
+// over. It does not yield entries that finish later; to keep a store up to date, use [Follower.CatchUp].
 //
-// A pager keeps its position: after a break or an error, range again to continue after the last
-// entry yielded, or save its [Cursor] and resume in another process. Pages that were read ahead
-// are requested again. A pager goes back in time: it does not yield entries that finish later.
-// To keep a store up to date, use [Follower.CatchUp] and its cursor.
+// A pager keeps its position: after a break or an error, range again to continue after the last entry
+// yielded, or save its [Cursor] and resume in another process. It is not safe for concurrent use: a
+// second loop at a time fails with ErrInvalidArgument.
 //
-// Every error ends the loop. If an entry cannot be read, a [*DecodeError] is yielded in its
-// position. If all entries of a full page have the same start time, a [*TieOverflowError] is
-// yielded after them. A page is full if it has ten entries, or as many as the longest page that
-// the pager has read. Range again to continue after such an error, or use [WithSkipHandler].
-// The error of an entry without a readable start time is yielded before the entries of its
-// page, and may be yielded again with another page. A Pager cannot continue after a page
-// that has only such entries. While the service refuses requests, the loop waits. If it has refused a
-// page for an hour, and has accepted no request for the same listing meanwhile, the loop ends with
-// the last refusal, which matches [ErrRateLimited] if its status is 429.
+// Every error ends the loop. A [*DecodeError] of an entry that cannot be read is yielded in its
+// position, or before its page if it has no start time. A [*TieOverflowError] is yielded if all entries
+// of a full page (ten, or as many as the longest page) have the same start time. [WithSkipHandler]
+// gets both instead. While the service refuses requests, the loop waits; after an hour of refusals of
+// its listing it ends with the last one.
 //
-// The loop ends at Since, or at an empty page. A page with fewer than ten entries does not end
-// it. The service may show an empty page by mistake, so the pager checks it in most cases:
-// after 200 ms it requests the page that contains the last entry yielded, if there is one, and
-// then the empty page again. If the query has a Since, it also requests the page before Since.
-// The loop ends with a [*DecodeError] if the last entry yielded is missing from its page, or
-// if the pager has seen an entry that the empty page should contain, in this loop or in an
-// earlier one. It ends with [ErrBodyIgnored] if a response does not match the page that was
-// requested.
-//
-// A Pager is not safe for concurrent use. A loop that begins while another one ranges over it
-// fails with ErrInvalidArgument.
+// The loop ends at Since, or at an empty page. Because the service may show one by mistake, the pager
+// checks it: it requests the page of the last entry yielded, the empty page again and, with a Since,
+// the page before it. If this shows that entries are missing, the error is a [*DecodeError]. It is
+// [ErrBodyIgnored] if a response does not match the page that was requested.
 type Pager[T any] struct {
 	source  source[T]
 	reader  listing.Reader[T]
@@ -91,16 +74,15 @@ type Pager[T any] struct {
 
 const maxConcurrency = 1000
 
-// All ranges over the entries after the pager's position. An error is yielded with a
-// nil entry, after all entries that precede it. The entries belong to the caller.
+// All ranges over the entries after the pager's position. An error is yielded with a nil entry, after
+// all entries that precede it. The entries belong to the caller.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		p.each(ctx, func(e entry.Entry[*T]) bool { return yield(e.Value, e.Err) })
 	}
 }
 
-// Entries is like All, but yields the JSON of each entry too. If an entry cannot be
-// decoded, Value is nil and JSON is set.
+// Entries is like All, but yields the JSON of each entry, too.
 func (p *Pager[T]) Entries(ctx context.Context) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		p.each(ctx, func(e entry.Entry[*T]) bool {
@@ -124,9 +106,8 @@ func (p *Pager[T]) each(ctx context.Context, yield func(entry.Entry[*T]) bool) {
 	}
 }
 
-// Take returns up to n more entries, and none if n <= 0. It returns fewer only at the
-// end of the listing, or together with an error. With a Concurrency above one, use a large
-// n, or range over All: pages that a Take has read ahead are requested again by the next.
+// Take returns up to n more entries. It returns fewer only at the end of the listing, or together
+// with an error. With a Concurrency, prefer All: pages that Take has read ahead are requested again.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid
@@ -143,8 +124,7 @@ func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	return taken, nil
 }
 
-// Cursor returns the position after the last entry yielded, with the tier and the
-// Since of the query. If the query is invalid, it returns the query's Resume.
+// Cursor returns the position after the last entry yielded, with the tier and the Since of the query.
 func (p *Pager[T]) Cursor() Cursor {
 	if p.invalid != nil || p.source.backend == nil {
 		return p.resume

@@ -18,16 +18,11 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// RacesService reads races, polls for changes, and registers horses. It is
-// [Client.Races].
+// RacesService reads races, polls for changes, and registers horses. It is [Client.Races].
 type RacesService struct{ *backend }
 
-// Race is a race, open or finished. Which fields are set depends on the listing: ObjectID is
-// set on open races only, FinalOrder and Winners are set on finished ones only, and a
-// race of [RacesService.ResultsV1] lacks Type and may lack its levels. What V2 and
+// Race is a race, open or finished. A race of [RacesService.ResultsV1] may lack its levels. What V2 and
 // NoEquipment mean is undocumented.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type Race struct {
 	ObjectID             string            `json:"_id,omitzero"`                 // empty on finished races; no method takes it
 	MainRaceID           RaceID            `json:"main_race_id" decode:"strict"` // the id for Get and Register
@@ -53,11 +48,9 @@ type Race struct {
 func (r *Race) id() pathID  { return r.MainRaceID }
 func (r *Race) fee() BigInt { return r.EntryFee }
 
-// Finishers returns the participants in the order in which they finished, the winner
-// first. It returns nil if the race has no FinalOrder.
-//
-// FinalOrder is assumed to hold zero-based indexes of Participants, which is
-// undocumented. An index that is out of range or repeated is an error.
+// Finishers returns the participants in the order in which they finished, the winner first, or nil
+// if the race has no FinalOrder. FinalOrder is assumed to hold zero-based indexes of Participants,
+// which is undocumented. An index that is out of range or repeated is an error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if !r.Finished() {
 		return nil, nil
@@ -81,8 +74,7 @@ func (r *Race) Finished() bool { return len(r.FinalOrder) > 0 }
 // isPending reports whether the race lacks its result. One that nobody entered has none.
 func (r *Race) isPending() bool { return !r.Finished() && len(r.Participants) > 0 }
 
-// Winner returns the participant that finished first, and reports whether there is
-// one. There is none without a FinalOrder, or if [Race.Finishers] returns an error.
+// Winner returns the first of [Race.Finishers], if there is one.
 func (r *Race) Winner() (RaceParticipant, bool) {
 	finishers, err := r.Finishers()
 	if err != nil || len(finishers) == 0 {
@@ -96,29 +88,24 @@ func (r *Race) Has(horse HorseNumber) bool {
 	return slices.ContainsFunc(r.Participants, func(p RaceParticipant) bool { return p.Number == horse })
 }
 
-// RegistrationOpenAt reports whether t is before the registration deadline and the
-// race has not finished. The service may have further conditions.
+// RegistrationOpenAt reports whether t is before the registration deadline and the race has not
+// finished. The service may have further conditions.
 func (r *Race) RegistrationOpenAt(t time.Time) bool {
 	return !r.Finished() && t.Before(r.RegistrationDeadline.Time)
 }
 
-// FreePlaces returns how many more horses the race can take, never less than zero.
+// FreePlaces returns how many more horses the race can take.
 func (r *Race) FreePlaces() int { return max(0, r.Places-len(r.Participants)) }
 
-// AcceptsLevel reports whether a horse of that level may run. A MinLevel or MaxLevel of
-// zero does not apply.
+// AcceptsLevel reports whether a horse of that level may run.
 func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
-// CheckEntry returns nil if, as far as is documented, the horse can be registered in the race
-// at t. Otherwise the error names every reason why it cannot: registration is closed, no place
-// is free, the horse's level is not accepted, or the horse is already in the race. A race
-// without an id is refused too, because [RacesService.Get] may have received another race than
-// the one that it requested.
-//
-// If h is nil, only the race is checked. Fees and tiers are not checked. Whether a horse has
-// to be of the race's tier is undocumented.
+// CheckEntry returns nil if, as far as is documented, the horse can be registered in the race at t.
+// Otherwise the error names every reason why it cannot. If h is nil, only the race is checked. Fees
+// are not checked, nor are tiers, since it is undocumented whether they matter. A race without an id
+// is refused, because [RacesService.Get] may have received another race than the one requested.
 func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	var reasons []string
 	if r.MainRaceID == 0 {
@@ -162,10 +149,7 @@ func roomFor[T any](n int) *json.Unmarshalers {
 	})
 }
 
-// RaceInfo names a race and where it is run. The values of HippodromeType and Turf
-// are undocumented.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
+// RaceInfo names a race and where it is run. The values of HippodromeType and Turf are undocumented.
 type RaceInfo struct {
 	Name           string `json:"name"`
 	HippodromeType string `json:"hippodrome_type"`
@@ -174,16 +158,14 @@ type RaceInfo struct {
 }
 
 // RaceParticipant is a horse in a race.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#24-race
 type RaceParticipant struct {
 	Number HorseNumber `json:"number" decode:"strict"`
 	Total  float64     `json:"total,omitzero"` // race time score, or zero if there is none yet; unit undocumented
 	Lane   int         `json:"lane,omitzero"`  // zero if absent, as on open races
 }
 
-// Open returns all open races. The list may be empty. A race without an id is an entry that
-// cannot be read; see [WithSkipHandler]. [RacesService.Watch] reports how the races change.
+// Open returns all open races, perhaps none. A race without an id cannot be read; see
+// [WithSkipHandler].
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -196,13 +178,10 @@ var openRaces = operation{
 	withoutID: &decode.Error{Field: "/main_race_id", Err: errors.New("a race without an id cannot be distinguished from others")},
 }
 
-// Get returns the race with the given MainRaceID, open or finished. If there is none, the
-// error matches ErrNotFound. If the response contains other races instead, the error is a
-// [*DecodeError] that names one of them. If several races have that id, Get returns the one
-// with the highest entry fee.
-//
-// If the response is a single race without an id, Get returns it. It may be another race than
-// the one requested, so [Race.CheckEntry] refuses it.
+// Get returns the race with the given MainRaceID, open or finished. If there is none, the error
+// matches ErrNotFound. If the response contains other races instead, it is a [*DecodeError] that
+// names one. Of several races with that id, Get returns the one with the highest entry fee, and a
+// single race without an id as it is; see [Race.CheckEntry].
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -214,30 +193,24 @@ func raceOperation(id RaceID) operation {
 	return operation{method: http.MethodGet, route: "/api/v1/races/{raceId}", id: id}
 }
 
-// Register enters a horse into a race and spends the entry fee. The service has no
-// idempotency key, so Register retries only if the request certainly had no effect: no
-// connection was made, or the status was 429.
+// Register enters a horse into a race and spends the entry fee. It retries only if the request
+// certainly had no effect: no connection was made, or the status was 429.
 //
-// The shape of the response is undocumented, so the status decides. A status 2xx confirms the
-// registration whatever its body says, with these exceptions, after which the outcome is
-// unknown:
+// A status 2xx confirms the registration whatever its body says, with these exceptions, after which
+// the outcome is unknown:
 //
 //   - status 202
-//   - a body that is truncated, too large, HTML or XML, or that begins with { and is not JSON
-//   - a body that is not text, such as one that is compressed without a Content-Encoding, or UTF-16
-//   - a body that is false, or an object whose success or ok is false, or whose error or
-//     errors is not empty
+//   - a body that is truncated, too large, HTML or XML, not text, or begins with { and is not JSON
+//   - a body that is false, or an object whose success or ok is false, or whose error or errors is not
+//     empty
 //
-// A status 4xx other than 408 and 499 is a refusal, and the error is an [*APIError]. This
-// call did not register the horse, but an earlier one may have.
+// A status 4xx other than 408 and 499 is a refusal, and the error is an [*APIError]: this call did not
+// register the horse, but an earlier one may have.
 //
-// After anything else the outcome is unknown: a broken connection, a timeout, or another
-// status. Then errors.Is finds ErrOutcomeUnknown and the cause, and the fee may have been
-// paid. Call [RacesService.Registered] before registering again, and count the fee as paid
-// until it returns false.
-//
-// If ctx ends, the call returns at once, even if the request is under way; the outcome is then
-// unknown. The Register method of package ledger waits for the response instead.
+// After anything else (a broken connection, a timeout, another status, or the end of ctx during the
+// request) errors.Is finds ErrOutcomeUnknown and the cause, and the fee may have been paid. Call
+// [RacesService.Registered] before registering again, and count the fee as paid until it returns
+// false. The Register method of package ledger does both.
 //
 // POST /api/v1/races/register:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
@@ -257,29 +230,18 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 }
 
 // Registered reads the race once and reports whether the horse is registered. Call it after a
-// registration that ended with ErrOutcomeUnknown, and register the horse again only if it
-// returns false and a nil error.
+// registration that ended with ErrOutcomeUnknown, and register the horse again only if it returns
+// false and a nil error.
 //
-// It returns true if the race lists the horse. If the race lists other horses only, it returns
-// false in two cases:
+// It returns true if the race lists the horse. It returns false if the race lists other horses only,
+// and has a final order of all of them, or was read at least an hour after its registration deadline
+// and its start, when its list is assumed to be complete.
 //
-//   - The race has a final order that names every horse on its list.
-//   - The race was read at least an hour after its registration deadline or its start,
-//     whichever is later. By then its list is assumed to be complete, because the service
-//     should have enforced the deadline.
-//
-// Otherwise the race may not list the horse yet, and Registered returns an error. Every error
-// matches ErrOutcomeUnknown and is an [*UndecidedError]. Its RetryAt is when another call can
-// decide: usually an hour or two after the race has closed, by the service's clock. If the
-// race could not be read, RetryAt is when the response's Retry-After ends, or a minute after
-// the call if there is none. If no later call can decide, RetryAt is zero, and only the game
-// shows whether the fee is paid. This is so, for example, if the race does not exist or lacks
-// its deadline or its start, if it still lists no horse two hours after both, or if the API
-// key is refused. Wait for a minute at least between two calls, since the local clock may be
-// ahead of the service's.
-//
-// The time at which the race was read is the Date of the response minus its Age. If the
-// response has no Date, it is the time of the local clock.
+// Otherwise the race may not list the horse yet, and the error is an [*UndecidedError], which matches
+// ErrOutcomeUnknown. Its RetryAt is when another call can decide: usually an hour or two after the
+// race has closed, by the service's clock, or a minute or a Retry-After after a failure. It is zero if
+// none can, for example because the race does not exist, lacks its deadline or its start, or lists no
+// horse two hours after both. Then only the game shows whether the fee is paid.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -294,25 +256,19 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 	return isRegistered(l, race, horse, responseTime(l.Header, requested))
 }
 
-// Watch polls the open races until ctx is done, and yields a snapshot after each poll. The
-// first snapshot reports all races as opened, except those in Known. Watch starts no goroutine,
-// and does not poll while the loop body runs. Snapshots share races, so do not modify them. To
-// serve several readers, keep the last snapshot in an atomic.Pointer.
+// Watch polls the open races until ctx is done, and yields a snapshot after each poll. The first
+// reports all races as opened, except those in Known. Watch does not poll while the loop body runs.
+// Snapshots share races, so do not modify them.
 //
-// If a poll fails, Watch yields its error with the last snapshot, without changes, and polls
-// again after a backoff of up to five minutes (or Interval, if that is longer), or after a
-// Retry-After of up to an hour. Only an error that matches ErrInvalidArgument ends the loop.
-// If a list is empty and the one before was not, it is requested once more before the races
-// are reported as closed.
+// If a poll fails, Watch yields its error with the last snapshot, without changes, and polls again
+// after a backoff of up to five minutes, or a Retry-After of up to an hour. Only an error that
+// matches ErrInvalidArgument ends the loop. An empty list is requested once more before races are
+// reported as closed.
 //
-// A race that can no longer be read keeps its last state. Its error is yielded once, after
-// the snapshot, or passed to the handler of [WithSkipHandler]. While the list has an entry
-// without a readable id, no race is reported as closed; an entry that is null does not have
-// this effect.
-//
-// Two races are the same if both their id and their start time are equal, so a race whose start
-// time changes is reported as closed and opened. A change in the order of the participants is
-// not reported, nor is a race that opens and closes between two polls.
+// A race that can no longer be read keeps its last state. Its error is yielded once, after the
+// snapshot, or passed to the handler of [WithSkipHandler]. While the list has an entry without a
+// readable id, other than null, no race is reported as closed. A race whose start time changes is
+// reported as closed and opened. The order of participants is not compared.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races
@@ -332,12 +288,8 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 // highestTier is the highest number that Tiers tries.
 const highestTier TierID = 12
 
-// Tiers returns the tiers that have finished races. Except for that of TierOmega the numbers of
-// tiers are undocumented, so the newest race of each tier from 1 to 12 is requested: twelve
-// requests or more.
-//
-// GET /api/v2/races/results:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
+// Tiers returns the tiers that have finished races. It requests the newest race of each tier from 1 to
+// 12, since only the number of TierOmega is documented.
 func (s *RacesService) Tiers(ctx context.Context) (tiers []Tier, err error) {
 	for id := TierID(1); id <= highestTier; id++ {
 		newest, err := s.Results(ResultsQuery{Tier: id}).Take(ctx, 1)
@@ -371,10 +323,7 @@ func startAndTierOfRace(r *Race) (start Timestamp, tier TierID) {
 	return r.StartTime, tier
 }
 
-// Results walks over finished races, newest first, in version 2 of the
-// listing, which is paged by start time. Nothing is
-// requested until the pager is ranged over. [RacesService.Follow] yields races as
-// they finish.
+// Results walks over finished races, newest first, in version 2 of the listing.
 //
 // GET /api/v2/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
@@ -382,12 +331,10 @@ func (s *RacesService) Results(q ResultsQuery) *Pager[Race] {
 	return newPager(s, finishedRaces, q)
 }
 
-// ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset,
-// one page at a time. Its races have no Type. Although new races shift the listing while it is
-// read, no race is missed. Races are repeated only if forty or more new ones appear between
-// two page requests, which may happen if a cursor is resumed later. If races are removed from
-// the listing while it is read, or change their order, other races may be missed. Prefer
-// [RacesService.Results].
+// ResultsV1 walks over finished races in version 1 of the listing, which is paged by offset; prefer
+// [RacesService.Results]. Its races have no Type. New races make it miss none, and repeat some only
+// if forty or more appear between two page requests, as when a cursor is resumed. If races are
+// removed meanwhile, or change their order, others may be missed.
 //
 // GET /api/v1/races/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#46-finished-races-version-1
@@ -395,14 +342,7 @@ func (s *RacesService) ResultsV1(q OffsetQuery) *Pager[Race] {
 	return newOffsetPager(s, finishedRacesV1, q)
 }
 
-// Follow returns a Follower of the finished races.
-//
-// With Since it yields the races that start at Since or later, past races first. Without Since
-// it yields the races that finish after its first successful poll. If that poll found no race,
-// it yields all races that are listed later. With Resume it continues after a saved cursor.
-//
-// GET /api/v2/races/results:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#45-finished-races-version-2
+// Follow returns a [Follower] of the finished races. It reads the listing of [RacesService.Results].
 func (s *RacesService) Follow(q FollowQuery) *Follower[Race] {
 	return newFollower(s, finishedRaces, q)
 }

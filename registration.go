@@ -17,32 +17,24 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// Registration holds the parameters of [RacesService.Register]. All fields are
-// required.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
+// Registration holds the parameters of [RacesService.Register]. All fields are required.
 type Registration struct {
 	Horse   HorseNumber
 	Race    RaceID  // the race's MainRaceID
 	UserKey UserKey // the key of the horse's owner
 }
 
-// RegistrationReceipt is the response that confirms a registration. Its shape is
-// undocumented, so the body is kept as received. Printing or logging a receipt omits the body, which may
-// contain keys.
-//
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#49-registering-a-horse
+// RegistrationReceipt is the response that confirms a registration, whose shape is undocumented.
+// Printing or logging it omits the body, which may contain keys.
 type RegistrationReceipt struct {
 	StatusCode int             // from 200 to 299
 	Body       json.RawMessage // nil unless the response is JSON
 }
 
-// Format prints a summary without the body, which may contain keys.
 func (r RegistrationReceipt) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "{StatusCode:%d Body:%d bytes}", r.StatusCode, len(r.Body))
 }
 
-// LogValue returns a summary without the body, which may contain keys.
 func (r RegistrationReceipt) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
 // decode reads a response with a status 2xx. It returns an error if that does not confirm the

@@ -69,8 +69,8 @@ func (r *request) accept(a *call.Attempt, into decoder) error {
 	return nil
 }
 
-// Response is a response as received, after decompression, without keys in header and body.
-// Printing or logging a Response omits both.
+// Response is a response after decompression, without keys in header and body. Printing or logging it
+// omits both.
 type Response struct {
 	StatusCode int // zero if the last attempt got no response
 	Header     http.Header
@@ -86,12 +86,10 @@ func (r *request) captured(o *call.Outcome) Response {
 	return Response{StatusCode: o.Status, Header: r.Keys.Header(o.Header), Body: []byte(r.redactedBody(&o.Attempt)), Attempts: o.Number}
 }
 
-// Format prints a summary without header and body, which may contain keys.
 func (r Response) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "{StatusCode:%d Attempts:%d Body:%d bytes}", r.StatusCode, r.Attempts, len(r.Body))
 }
 
-// LogValue returns a summary without header and body, which may contain keys.
 func (r Response) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }
 
 // list is the response of an operation that returns an array. An entry that cannot be

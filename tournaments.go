@@ -14,8 +14,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/decode"
 )
 
-// TournamentsService reads tournaments. It is [Client.Tournaments]. Registering a
-// horse in a tournament is undocumented.
+// TournamentsService reads tournaments. It is [Client.Tournaments].
 type TournamentsService struct{ *backend }
 
 // Tournament is a tournament, open or finished. The meaning of Turf is undocumented.
@@ -143,8 +142,8 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Open returns the open tournaments. The list may be empty. The shape of the response is
-// undocumented: Open accepts an array or a single tournament.
+// Open returns the open tournaments, perhaps none. The shape of the response is undocumented: an array
+// or a single tournament is accepted, as by Get.
 //
 // GET /api/v1/tournaments/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
@@ -153,11 +152,7 @@ func (s *TournamentsService) Open(ctx context.Context, opts ...CallOption) ([]To
 	return getList[Tournament](ctx, s, op, opts)
 }
 
-// Get returns the tournament with the given id. If there is none, the error matches
-// ErrNotFound. If the response contains other tournaments instead, the error is a
-// [*DecodeError] that names one of them. The shape of the response is undocumented: Get
-// accepts a tournament or an array of them. If several tournaments have that id, Get returns
-// the one with the highest entry fee.
+// Get returns the tournament with the given id, as [RacesService.Get] does for races.
 //
 // GET /api/v1/tournaments/{tournamentId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#412-one-tournament
@@ -172,8 +167,7 @@ var finishedTournaments = paged[Tournament]{
 	startAndTier: func(t *Tournament) (start Timestamp, tier TierID) { return t.StartTime, t.Tier },
 }
 
-// Results walks over finished tournaments, newest first. Nothing is requested until the
-// pager is ranged over. [TournamentsService.Follow] yields tournaments as they finish.
+// Results walks over finished tournaments, newest first.
 //
 // GET /api/v1/tournaments/results:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
@@ -181,11 +175,8 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 	return newPager(s, finishedTournaments, q)
 }
 
-// Follow returns a Follower of the finished tournaments, as [RacesService.Follow] does of
-// races. If tournaments can take longer than the default Lookback of a day, set a longer one.
-//
-// GET /api/v1/tournaments/results:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#410-finished-tournaments
+// Follow returns a [Follower] of the finished tournaments. It reads the listing of
+// [TournamentsService.Results]. If tournaments can take longer than a day, set a longer Lookback.
 func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
 	return newFollower(s, finishedTournaments, q)
 }
