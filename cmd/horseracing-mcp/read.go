@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/units"
 )
 
 const usualLimit, maxLimit = 20, 100
@@ -24,7 +26,7 @@ type listArgs struct {
 type list[V any] struct {
 	stamp
 	Entries []V    `json:"entries"`
-	LeftOut int    `json:"left_out,omitempty" jsonschema:"how many more there are: raise limit, or ask for fewer"`
+	LeftOut int    `json:"left_out,omitempty" jsonschema:"how many more there are: raise limit, ask for fewer, or pass the cursor"`
 	Cursor  string `json:"cursor,omitempty" jsonschema:"pass it to read on; absent at the end"`
 	Note    string `json:"note,omitempty" jsonschema:"what is missing from the entries, and why"`
 }
@@ -62,19 +64,91 @@ func takeFrom[T, V any](ctx context.Context, pager *horseracing.Pager[T], in lis
 	return out, err
 }
 
+// sortedArgs are those of a list that is read as a whole.
+type sortedArgs struct {
+	OrderBy string `json:"order_by,omitempty" jsonschema:"the member to sort by, with a - before it the highest first, as in -level"`
+	Cursor  string `json:"cursor,omitempty" jsonschema:"the cursor of the result before, to read on; pass the other arguments unchanged"`
+	listArgs
+}
+
+// order is how the values of a list are sorted by one of their members.
+type order[T any] func(a, b *T) int
+
+// by sorts by a member.
+func by[T any, V cmp.Ordered](member func(*T) V) order[T] {
+	return func(a, b *T) int { return cmp.Compare(member(a), member(b)) }
+}
+
+// pageOf returns the views of the entries after a cursor, which is their number, in the order
+// that is asked for.
+func pageOf[T, V any](ctx context.Context, all []T, in sortedArgs, orders map[string]order[T], view func(*T) V) (list[V], error) {
+	if in.OrderBy != "" {
+		name, isDown := strings.CutPrefix(in.OrderBy, "-")
+		compare := orders[name]
+		if compare == nil {
+			return list[V]{}, invalidf("order_by must be one of %s, not %q", strings.Join(slices.Sorted(maps.Keys(orders)), ", "), in.OrderBy)
+		}
+		slices.SortStableFunc(all, func(a, b T) int {
+			if isDown {
+				a, b = b, a
+			}
+			return compare(&a, &b)
+		})
+	}
+	from, err := strconv.Atoi(cmp.Or(in.Cursor, "0"))
+	if err != nil || from < 0 {
+		return list[V]{}, invalidf("cursor must be that of the result before, unchanged")
+	}
+	out := listOf(ctx, all[min(from, len(all)):], in.listArgs, view)
+	if out.LeftOut > 0 {
+		out.Cursor = strconv.Itoa(from + len(out.Entries))
+	}
+	return out, nil
+}
+
+// isOf reports whether a name is the one that is asked for, if one is.
+func isOf[S ~string](wanted string, name S) bool {
+	return wanted == "" || strings.EqualFold(wanted, string(name))
+}
+
+// isNumber reports whether a number is the one that is asked for, if one is.
+func isNumber(wanted, n int) bool { return wanted == 0 || wanted == n }
+
+// atMost returns the highest amount that an argument allows, or nil without the argument.
+func atMost(name, text string) (*horseracing.BigInt, error) {
+	if text == "" {
+		return nil, nil
+	}
+	most, err := horseracing.ParseUnits(text, horseracing.TokenDecimals)
+	if err != nil {
+		return nil, invalidf("%s must be a number of tokens, such as 2.5, not %q", name, text)
+	}
+	return &most, nil
+}
+
 type openArgs struct {
 	Tier   string                  `json:"tier,omitempty" jsonschema:"the name of a tier, such as Omega; default all"`
 	Horse  horseracing.HorseNumber `json:"horse,omitempty" jsonschema:"only races that the horse with this number may enter now"`
 	Level  int                     `json:"level,omitempty" jsonschema:"only races that accept a horse of this level"`
 	MaxFee string                  `json:"max_fee,omitempty" jsonschema:"only races whose fee is this or less, in tokens (not units), such as 2.5"`
+	Length int                     `json:"length,omitempty" jsonschema:"only races of this many furlongs"`
 	Closed bool                    `json:"closed,omitempty" jsonschema:"whether to add listed races whose registration has closed"`
-	listArgs
+	sortedArgs
+}
+
+var raceOrders = map[string]order[horseracing.Race]{
+	"race":      by(func(r *horseracing.Race) horseracing.RaceID { return r.MainRaceID }),
+	"start":     by(func(r *horseracing.Race) int64 { return r.StartTime.UnixMilli() }),
+	"closes":    by(func(r *horseracing.Race) int64 { return r.RegistrationDeadline.UnixMilli() }),
+	"fee":       func(a, b *horseracing.Race) int { return a.EntryFee.Cmp(b.EntryFee) },
+	"furlongs":  by(func(r *horseracing.Race) int { return r.Length }),
+	"min_level": by(func(r *horseracing.Race) int { return r.MinLevel }),
 }
 
 func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openArgs) (out list[raceView], err error) {
-	maxFee, err := horseracing.ParseUnits(cmp.Or(in.MaxFee, "0"), horseracing.TokenDecimals)
+	maxFee, err := atMost("max_fee", in.MaxFee)
 	if err != nil {
-		return out, invalidf("max_fee must be a number of tokens, such as 2.5, not %q", in.MaxFee)
+		return out, err
 	}
 	var horse *horseracing.Horse
 	if in.Horse != 0 {
@@ -86,7 +160,7 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 	if err != nil {
 		return out, err
 	}
-	isOfTier := func(r horseracing.Race) bool { return in.Tier == "" || strings.EqualFold(string(r.Tier), in.Tier) }
+	isOfTier := func(r horseracing.Race) bool { return isOf(in.Tier, r.Tier) }
 	if in.Tier != "" && !slices.ContainsFunc(races, isOfTier) {
 		names := map[string]bool{}
 		for _, r := range races {
@@ -96,14 +170,14 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 	}
 	now := s.now()
 	races = slices.DeleteFunc(races, func(r horseracing.Race) bool {
-		return !isOfTier(r) || in.Level != 0 && !r.AcceptsLevel(in.Level) || in.MaxFee != "" && r.EntryFee.Cmp(maxFee) > 0 ||
+		return !isOfTier(r) || in.Level != 0 && !r.AcceptsLevel(in.Level) || maxFee != nil && r.EntryFee.Cmp(*maxFee) > 0 || !isNumber(in.Length, r.Length) ||
 			!in.Closed && !r.RegistrationDeadline.IsZero() && !r.RegistrationOpenAt(now) || horse != nil && r.CheckEntry(horse, now) != nil
 	})
 	full := func(r horseracing.Race) int { return map[bool]int{true: 1}[r.CheckEntry(nil, now) != nil] }
 	slices.SortStableFunc(races, func(a, b horseracing.Race) int {
 		return cmp.Or(full(a)-full(b), a.RegistrationDeadline.Compare(b.RegistrationDeadline.Time))
 	})
-	return listOf(ctx, races, in.listArgs, s.raceOf), nil
+	return pageOf(ctx, races, in.sortedArgs, raceOrders, s.raceOf)
 }
 
 type raceArgs struct {
@@ -170,8 +244,19 @@ func (s *server) horse(ctx context.Context, _ *mcp.CallToolRequest, in horseArgs
 }
 
 type ownedArgs struct {
-	Traits bool `json:"traits,omitempty" jsonschema:"with the traits of their appearance"`
-	listArgs
+	Traits     bool   `json:"traits,omitempty" jsonschema:"with the traits of their appearance"`
+	Tier       string `json:"tier,omitempty" jsonschema:"only horses of the tier with this name, such as Omega"`
+	Gender     string `json:"gender,omitempty" jsonschema:"only horses of this gender, such as Stallion"`
+	Level      int    `json:"level,omitempty" jsonschema:"only horses of this level"`
+	Generation int    `json:"generation,omitempty" jsonschema:"only horses of this generation"`
+	sortedArgs
+}
+
+var horseOrders = map[string]order[horseracing.Horse]{
+	"horse":      by(func(h *horseracing.Horse) horseracing.HorseNumber { return h.Number }),
+	"name":       by(func(h *horseracing.Horse) string { return h.Name }),
+	"level":      by(func(h *horseracing.Horse) int { return h.Level }),
+	"generation": by(func(h *horseracing.Horse) int { return h.Generation }),
 }
 
 func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in ownedArgs) (out list[horseView], err error) {
@@ -179,7 +264,13 @@ func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in own
 		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
 	}
 	horses, err := s.client.Horses.Owned(ctx, s.owner)
-	return listOf(ctx, horses, in.listArgs, horseOf(in.Traits)), err
+	if err != nil {
+		return out, err
+	}
+	horses = slices.DeleteFunc(horses, func(h horseracing.Horse) bool {
+		return !isOf(in.Tier, h.Tier) || !isOf(in.Gender, h.Gender) || !isNumber(in.Level, h.Level) || !isNumber(in.Generation, h.Generation)
+	})
+	return pageOf(ctx, horses, in.sortedArgs, horseOrders, horseOf(in.Traits))
 }
 
 type missionsArgs struct {
@@ -195,9 +286,35 @@ func (s *server) missions(ctx context.Context, _ *mcp.CallToolRequest, in missio
 	return listOf(ctx, missions.Missions, in.listArgs, missionOf), nil
 }
 
-func (s *server) breeding(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (list[breedingView], error) {
+type breedingArgs struct {
+	Tier       string `json:"tier,omitempty" jsonschema:"only horses of the tier with this name, such as Omega"`
+	Gender     string `json:"gender,omitempty" jsonschema:"only horses of this gender, such as Stallion"`
+	Generation int    `json:"generation,omitempty" jsonschema:"only horses of this generation"`
+	MaxPrice   string `json:"max_price,omitempty" jsonschema:"only horses whose price is this or less, in tokens (not units), such as 2.5"`
+	sortedArgs
+}
+
+var breedingOrders = map[string]order[horseracing.BreedingListing]{
+	"horse":      by(func(b *horseracing.BreedingListing) horseracing.HorseNumber { return b.Number }),
+	"price":      func(a, b *horseracing.BreedingListing) int { return units.Price(a.Price).Cmp(units.Price(b.Price)) },
+	"generation": by(func(b *horseracing.BreedingListing) int { return b.Generation }),
+	"races":      by(func(b *horseracing.BreedingListing) int { return b.TotalRaceCount }),
+	"wins":       by(func(b *horseracing.BreedingListing) int { return b.WinsFirstCount }),
+}
+
+func (s *server) breeding(ctx context.Context, _ *mcp.CallToolRequest, in breedingArgs) (out list[breedingView], err error) {
+	maxPrice, err := atMost("max_price", in.MaxPrice)
+	if err != nil {
+		return out, err
+	}
 	listings, err := s.client.Horses.OpenForBreeding(ctx)
-	return listOf(ctx, listings, in, breedingOf), err
+	if err != nil {
+		return out, err
+	}
+	listings = slices.DeleteFunc(listings, func(b horseracing.BreedingListing) bool {
+		return !isOf(in.Tier, b.Tier) || !isOf(in.Gender, b.Gender) || !isNumber(in.Generation, b.Generation) || maxPrice != nil && units.Price(b.Price).Cmp(*maxPrice) > 0
+	})
+	return pageOf(ctx, listings, in.sortedArgs, breedingOrders, breedingOf)
 }
 
 type tournamentsArgs struct {

@@ -54,12 +54,15 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 		args map[string]any
 		want int
 	}{
-		"list_results":     {map[string]any{"limit": 100}, 150},
-		"list_tournaments": {map[string]any{"limit": 1, "finished": true}, 4},
+		"list_results":      {map[string]any{"limit": 100}, 150},
+		"list_tournaments":  {map[string]any{"limit": 1, "finished": true}, 4},
+		"list_open_races":   {map[string]any{"limit": "2", "order_by": "-fee", "closed": true, "tier": nil}, 5}, // a number as text, and null
+		"list_breeding":     {map[string]any{"limit": 3, "order_by": "price", "max_price": 150}, 7},             // and a text as number
+		"list_owned_horses": {map[string]any{"limit": 4, "order_by": "level"}, 6},
 	} {
 		seen := map[any]bool{}
 		for more := true; more; more = test.args["cursor"] != "" {
-			page := get[list[struct{ Race, Tournament any }]](s, tool, test.args)
+			page := get[list[struct{ Race, Tournament, Horse any }]](s, tool, test.args)
 			test.args["cursor"] = page.Cursor
 			for _, entry := range page.Entries {
 				if seen[entry] {
@@ -69,6 +72,28 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 			}
 		}
 		double.Equal(t, "entries of "+tool, test.want, len(seen))
+	}
+}
+
+func TestAListIsSortedAndFiltered(t *testing.T) {
+	_, s := open(t, settings{})
+	for _, test := range []struct {
+		tool, args string
+		want       string // race or horse
+	}{
+		{"list_breeding", `{"order_by":"price","limit":2}`, "425 825"},
+		{"list_breeding", `{"order_by":"-price","gender":"mare"}`, "525 825"},
+		{"list_breeding", `{"max_price":"18.25","generation":7}`, "825"},
+		{"list_owned_horses", `{"tier":"omega","order_by":"-level"}`, "3 1 4"},
+		{"list_open_races", `{"order_by":"-race","limit":1,"level":null}`, "5"},
+	} {
+		var args map[string]any
+		double.NoError(t, json.Unmarshal([]byte(test.args), &args))
+		var ids []string
+		for _, e := range get[list[struct{ Race, Horse int }]](s, test.tool, args).Entries {
+			ids = append(ids, fmt.Sprint(max(e.Race, e.Horse)))
+		}
+		double.Equal(t, test.tool+" "+test.args, test.want, strings.Join(ids, " "))
 	}
 }
 

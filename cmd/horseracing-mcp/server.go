@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -52,8 +54,9 @@ type server struct {
 		Title       string
 		Description []string // sentences
 	}
-	plans sync.Map // the plan of each text that this run returned
-	asked sync.Map // the words of each question that is not confirmed yet, by its id
+	plans     sync.Map // the plan of each text that this run returned
+	arguments sync.Map // the *jsonschema.Schema of each tool
+	asked     sync.Map // the words of each question that is not confirmed yet, by its id
 }
 
 // options are those of the client of the server.
@@ -69,7 +72,7 @@ func (s *server) init(remote *connection.Service) (err error) {
 	}
 	s.Server = mcp.NewServer(&mcp.Implementation{Name: "horseracing", Title: "Horse racing", Version: horseracing.Version},
 		&mcp.ServerOptions{Instructions: instructions})
-	s.AddReceivingMiddleware(s.refuseUnconfirmed)
+	s.AddReceivingMiddleware(s.refuseUnconfirmed, s.readArguments)
 	yes, no := true, false
 	reads := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}
 	add(s, "list_open_races", reads, s.openRaces)
@@ -112,6 +115,7 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 		limit = payTime
 	}
 	tool := &mcp.Tool{Name: name, Title: text.Title, Description: strings.Join(text.Description, " "), Annotations: &hints, InputSchema: inputOf[In]()}
+	s.arguments.Store(name, tool.InputSchema)
 	mcp.AddTool(s.Server, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		ctx, cancel := context.WithTimeout(context.WithValue(ctx, skipped{}, new([]error)), limit)
 		defer cancel()
@@ -204,6 +208,39 @@ func (s *server) sentence(err error) string {
 		return invalid + text
 	}
 	return "failed: " + text
+}
+
+// readArguments reads arguments as hosts write them: null is an absent one, a number may be a text,
+// and a text of digits a number.
+func (s *server) readArguments(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		var given map[string]json.RawMessage
+		call, isCall := r.(*mcp.CallToolRequest)
+		if !isCall || json.Unmarshal(call.Params.Arguments, &given) != nil {
+			return next(ctx, method, r)
+		}
+		schema, isKnown := s.arguments.Load(call.Params.Name)
+		for name, value := range given {
+			var text string
+			isText, wanted := json.Unmarshal(value, &text) == nil, ""
+			if isKnown && schema.(*jsonschema.Schema).Properties[name] != nil {
+				wanted = schema.(*jsonschema.Schema).Properties[name].Type
+			}
+			switch _, isNumber := new(big.Rat).SetString(cmp.Or(text, string(value))); {
+			case string(value) == "null":
+				delete(given, name)
+			case wanted == "integer" && isText && isNumber:
+				given[name] = json.RawMessage(strings.TrimSpace(text))
+			case wanted == "string" && !isText && isNumber:
+				given[name], _ = json.Marshal(string(value)) // it is text
+			}
+		}
+		var err error
+		if call.Params.Arguments, err = json.Marshal(given); err != nil {
+			return nil, err
+		}
+		return next(ctx, method, r)
+	}
 }
 
 // refuseUnconfirmed gives a code to the error of a person who does not confirm in time.

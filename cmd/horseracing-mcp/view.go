@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/units"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/ledger"
 )
@@ -14,12 +15,10 @@ import (
 
 type amount struct {
 	Tokens string `json:"tokens" jsonschema:"in tokens, if a token has 18 decimal places, which is undocumented"`
-	Units  string `json:"units" jsonschema:"the number that the service sent"`
+	Units  string `json:"units" jsonschema:"in units of 10^-18 tokens, as the service sends fees"`
 }
 
-func amountOf(n interface{ FormatUnits(int) string }) amount {
-	return amount{n.FormatUnits(horseracing.TokenDecimals), n.FormatUnits(0)}
-}
+func amountOf(n units.Amount) amount { return amount{units.Format(n), n.FormatUnits(0)} }
 
 // words returns a text of the service, in which a player may address the agent, without
 // characters that do not show, and not longer than a name.
@@ -190,7 +189,7 @@ type breedingView struct {
 }
 
 func breedingOf(b *horseracing.BreedingListing) breedingView {
-	return breedingView{b.Number, words(b.Name), words(b.Gender), words(b.Tier), b.Generation, amountOf(b.Price), b.TotalRaceCount, b.WinsFirstCount}
+	return breedingView{b.Number, words(b.Name), words(b.Gender), words(b.Tier), b.Generation, amountOf(units.Price(b.Price)), b.TotalRaceCount, b.WinsFirstCount}
 }
 
 type entryView struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
-	"github.com/horseracing-go/horseracing/cmd/internal/tokens"
+	"github.com/horseracing-go/horseracing/cmd/internal/units"
 )
 
 // field is a field of the values that a command prints. Its declaration serves the table,
@@ -116,7 +116,7 @@ func amount[T any](title string, value func(*T) horseracing.BigInt) field[T] {
 	return field[T]{
 		title: title, isAmount: true, isNumber: true,
 		value: func(v *T) any { return value(v) },
-		text:  func(v *T) string { return tokens.Format(value(v)) },
+		text:  func(v *T) string { return units.Format(value(v)) },
 		parse: func(text string) (func(*T) bool, error) {
 			var most *horseracing.BigInt
 			err := enter.Tokens(&most)(text)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/tokens"
+	"github.com/horseracing-go/horseracing/cmd/internal/units"
 )
 
 func (p *program) horseCommand() *cobra.Command {
@@ -65,7 +65,7 @@ var horseLayout = layout[horseracing.Horse]{fields: []field[horseracing.Horse]{
 var breedingLayout = layout[horseracing.BreedingListing]{fields: []field[horseracing.BreedingListing]{
 	whole("HORSE", func(b *horseracing.BreedingListing) horseracing.HorseNumber { return b.Number }),
 	words("NAME", func(b *horseracing.BreedingListing) string { return b.Name }),
-	amount("PRICE (TOKENS)", func(b *horseracing.BreedingListing) horseracing.BigInt { return tokens.Price(b.Price) }).filtered("max-price", "only horses whose price is at most this many `TOKENS`"),
+	amount("PRICE (TOKENS)", func(b *horseracing.BreedingListing) horseracing.BigInt { return units.Price(b.Price) }).filtered("max-price", "only horses whose price is at most this many `TOKENS`"),
 	words("GENDER", func(b *horseracing.BreedingListing) horseracing.Gender { return b.Gender }).filtered("gender", "only horses of this `GENDER`, like Stallion"),
 	words("TIER", func(b *horseracing.BreedingListing) horseracing.TierName { return b.Tier }).filtered("tier", "only horses of these tiers, by `NAMES` like Omega,Beta"),
 	whole("RACES", func(b *horseracing.BreedingListing) int { return b.TotalRaceCount }),

@@ -12,7 +12,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
-	"github.com/horseracing-go/horseracing/cmd/internal/tokens"
+	"github.com/horseracing-go/horseracing/cmd/internal/units"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -136,5 +136,5 @@ func sumOf(what string, entries []ledger.Entry, counts func(ledger.Entry) bool) 
 			n++
 		}
 	}
-	return sumOfState{What: what, N: n, Fees: tokens.Format(fees)}
+	return sumOfState{What: what, N: n, Fees: units.Format(fees)}
 }

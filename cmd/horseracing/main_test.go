@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,7 +78,11 @@ func (r result) Equal(other result) bool { return r == other } // for go-cmp
 // run runs the program to its end.
 func run(t *testing.T, environment []string, args ...string) result {
 	t.Helper()
-	cmd := prepare(t, environment, args...)
+	return finish(prepare(t, environment, args...))
+}
+
+// finish runs a program to its end.
+func finish(cmd *exec.Cmd) result {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run() // its status counts
@@ -161,6 +166,19 @@ func TestAMistakeOrAnErrorIsOneSentenceAndAStatus(t *testing.T) {
 		"SLOW": newFake(t, horseracingtest.WithLatency(time.Hour)).URL, "OTHER": other.URL, "ADDRESS": strings.TrimPrefix(other.URL, "http://"),
 		"DISTRUSTED": distrusted.URL, "PROXY": proxy.URL, "QUOTING": quoting.URL, "USERKEY": string(fake.UserKey(0)), "LINES": "lines\n",
 	})
+}
+
+func TestTheFlagsOfListsSelectSortAndFormat(t *testing.T) {
+	t.Parallel()
+	transcript(t, newFake(t), "lists", nil)
+}
+
+// The environment wins over a profile, whose keys go to its own address alone; a file that others
+// can read is refused.
+func TestAProfileIsUsedAndItsKeysAreForItsAddress(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	transcript(t, fake, "profiles", map[string]string{"KEY": fake.APIKey, "USER": string(fake.UserKey(0))})
 }
 
 func TestATierMayBeNamed(t *testing.T) {
@@ -289,6 +307,11 @@ func perform(t *testing.T, fake *horseracingtest.Server, dir string, words []str
 		return fmt.Sprint(len(fake.Registrations())), nil
 	case "requests":
 		return fmt.Sprint(fake.RequestCount()), nil
+	case "mode":
+		info, err := os.Stat(filepath.Join(dir, "horseracing", "profiles.json"))
+		return fmt.Sprint(info.Mode()), err
+	case "share":
+		return "", os.Chmod(filepath.Join(dir, "horseracing", "profiles.json"), 0o640)
 	case "files":
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		return strings.Join(files, "\n"), err
@@ -302,7 +325,17 @@ func perform(t *testing.T, fake *horseracingtest.Server, dir string, words []str
 	for words[0] != "horseracing" {
 		variables, words = append(variables, words[0]), words[1:]
 	}
-	got := run(t, variables, words[1:]...)
+	var input string
+	variables = slices.DeleteFunc(append(variables, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir), func(variable string) bool {
+		text, isInput := strings.CutPrefix(variable, "INPUT=")
+		if isInput {
+			input = strings.ReplaceAll(text, "|", "\n")
+		}
+		return isInput
+	})
+	cmd := prepare(t, variables, words[1:]...)
+	cmd.Stdin = strings.NewReader(input)
+	got := finish(cmd)
 	printed = got.stdout
 	if printed != "" && !strings.HasSuffix(printed, "\n") {
 		printed += "\n"

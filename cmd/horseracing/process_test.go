@@ -103,6 +103,51 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 	}
 }
 
+// A restart reports what happened meanwhile, once, with the command of --exec too, which may fail.
+func TestWatchWithStateRepeatsAndLosesNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside there")
+	}
+	t.Parallel()
+	fake, dir := newFake(t, horseracingtest.WithSchedule(0)), t.TempDir()
+	race := func(id horseracing.RaceID, fee int64) horseracing.Race {
+		r := openRace(fake, id)
+		r.EntryFee = horseracing.NewBigInt(fee)
+		return r
+	}
+	// watch returns the changes that a run prints, until it has polled twice after change.
+	watch := func(change func(), args ...string) (printed, stderr string) {
+		polls := fake.RequestCount()
+		cmd, stdout, said := start(t, environment(fake), append(args, "--interval", "1s", "--state", dir+"/state", "--max-fee", "3")...)
+		waitFor(t, func() bool { return fake.RequestCount() >= polls+2 })
+		change()
+		polls = fake.RequestCount()
+		waitFor(t, func() bool { return fake.RequestCount() >= polls+3 })
+		double.NoError(t, cmd.Process.Signal(os.Interrupt))
+		text, err := io.ReadAll(stdout)
+		_ = cmd.Wait()
+		double.NoError(t, err)
+		return string(text), said.String()
+	}
+	jq := []string{"watch", "--jq", `"\(.kind) \(.race.main_race_id)"`}
+	fake.AddRaces(race(1, 1e18), race(2, 9e18))
+	printed, _ := watch(func() { fake.AddRaces(race(3, 1e18), race(4, 9e18)) }, append(jq, "--new")...)
+	double.Equal(t, "new ones that fit", "opened 3\n", printed)
+	joined := race(3, 1e18)
+	joined.Participants = []horseracing.RaceParticipant{{Number: 8}}
+	fake.AddRaces(joined, race(5, 1e18))
+	fake.RemoveRaces(1)
+	printed, said := watch(func() {}, append(jq, "--exec", "cat >>"+dir+"/seen; exit 3")...)
+	double.Equal(t, "meanwhile", []string{"", "closed 1", "opened 5", "updated 3"}, slices.Sorted(strings.SplitSeq(printed, "\n")))
+	double.Equal(t, "failures", 3, strings.Count(said, "--exec failed for race "))
+	seen := linesOf(t, dir+"/seen")
+	double.FailIf(t, len(seen) != 3 || !strings.HasPrefix(seen[0], `{"kind":"closed","race":{`), "%q", seen)
+	printed, _ = watch(func() {}, jq...)
+	double.Equal(t, "the next run", "", printed)
+	writeFile(t, dir+"/state", "{")
+	expect(t, environment(fake), result{status: 1, stderr: "was not written by --state, or is damaged"}, "watch", "--state", dir+"/state")
+}
+
 // A program that is killed while it prints a line, or that cannot print it, prints it again
 // and loses none; a reader .
 func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {

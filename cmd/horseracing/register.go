@@ -11,7 +11,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
-	"github.com/horseracing-go/horseracing/cmd/internal/tokens"
+	"github.com/horseracing-go/horseracing/cmd/internal/units"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -215,7 +215,7 @@ func left(amount *horseracing.BigInt) string {
 	if amount == nil {
 		return "no limit"
 	}
-	return tokens.Format(*amount)
+	return units.Format(*amount)
 }
 
 // printPlan prints what --yes would do.

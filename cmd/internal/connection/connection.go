@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -129,6 +130,9 @@ func (s *Service) Fault(err error) string {
 	}
 	if _, isDistrusted := errors.AsType[*tls.CertificateVerificationError](err); isDistrusted {
 		return "the certificate of the service is not trusted: name the file of its authority in SSL_CERT_FILE, or check " + s.From.BaseURL
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the responses of the service are cut short: check what is between this computer and " + s.From.BaseURL
 	}
 	var proxy *url.URL
 	base, err := url.Parse(s.BaseURL())

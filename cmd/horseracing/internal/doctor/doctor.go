@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +34,7 @@ type Doctor struct {
 
 // New returns a Doctor that calls progress before each check.
 func New(progress func(topic string)) *Doctor {
-	return &Doctor{progress: progress, probe: &probe{failures: map[string]int{}}}
+	return &Doctor{progress: progress, probe: &probe{failures: map[string]int{}, broken: map[string]bool{}}}
 }
 
 // Options are those of the service that Examine is given, which may have others.
@@ -46,7 +48,7 @@ func (d *Doctor) Options() []horseracing.Option {
 }
 
 // ErrDown is the error of a service that fails too often to be examined.
-var ErrDown = errors.New("most requests failed: the service, or something on the network path to it, is down")
+var ErrDown = errors.New("most requests failed")
 
 // Examine makes the checks until the context ends. The error is a reason to make none, without
 // a report: the service is not there, refuses the key, or fails on each route. With a report it
@@ -78,7 +80,7 @@ func (d *Doctor) Examine(ctx context.Context, service *connection.Service) (*Rep
 	}
 	d.report.finish(d, ctx.Err() != nil)
 	if d.probe.isDown() {
-		return &d.report, ErrDown
+		return &d.report, fmt.Errorf("%w: %s", ErrDown, d.probe.whatIsDown())
 	}
 	return &d.report, nil
 }
@@ -115,18 +117,21 @@ func (d *Doctor) get(ctx context.Context, path string, body any) (status int, te
 	case captured.StatusCode == 0:
 		d.fail(err)
 	case isUnread(err):
-		d.fail(statusError{captured.StatusCode, shapeOf(captured.Body)})
+		d.fail(statusError{path, captured.StatusCode, shapeOf(captured.Body)})
 	}
 	return captured.StatusCode, captured.Body
 }
 
 // statusError is a response that is not what a check needs.
 type statusError struct {
+	path   string
 	status int
 	shape  string
 }
 
-func (e statusError) Error() string { return fmt.Sprintf("status %d, %s", e.status, e.shape) }
+func (e statusError) Error() string {
+	return fmt.Sprintf("%s: status %d, %s", e.path, e.status, e.shape)
+}
 
 // page requests a page of finished races of tier 5, the latest ones that start before an
 // instant, or without one the newest. Without a list the check has failed.
@@ -137,7 +142,7 @@ func (d *Doctor) page(ctx context.Context, before int64) []entry {
 	}
 	status, text := d.get(ctx, resultsPath, body)
 	if shape := shapeOf(text); status >= 300 || status != http.StatusNoContent && shape != "null" && !strings.HasPrefix(shape, "an array") {
-		d.fail(statusError{status, shape})
+		d.fail(statusError{resultsPath, status, shape})
 	}
 	return decodeEntries(text)
 }
@@ -150,8 +155,10 @@ const (
 // probe counts, below the client.
 type probe struct {
 	requests int
-	failures map[string]int // by status
-	date     time.Time      // of the newest response
+	failures map[string]int  // by status
+	broken   map[string]bool // the paths to which a request failed
+	isAlive  bool            // another path has responded
+	date     time.Time       // of the newest response
 }
 
 func (p *probe) failed() (n int) {
@@ -159,6 +166,15 @@ func (p *probe) failed() (n int) {
 		n += of
 	}
 	return n
+}
+
+// whatIsDown names what fails: a few paths, or all.
+func (p *probe) whatIsDown() string {
+	paths := slices.Sorted(maps.Keys(p.broken))
+	if p.isAlive && len(paths) <= 3 {
+		return "those to " + strings.Join(paths, ", ") + ", but not those to other paths"
+	}
+	return "the service, or something on the network path to it, is down"
 }
 
 // isDown reports whether most of several requests failed.
@@ -171,12 +187,16 @@ func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 		if err != nil {
 			if req.Context().Err() == nil {
 				p.failures["no response"]++
+				p.broken[req.URL.Path] = true
 			}
 			return resp, err
 		}
 		p.date, _ = http.ParseTime(resp.Header.Get("Date"))
 		if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests { // other refusals are findings
 			p.failures[fmt.Sprint(resp.StatusCode)]++
+			p.broken[req.URL.Path] = true
+		} else {
+			p.isAlive = true
 		}
 		return resp, nil
 	})

@@ -1,6 +1,6 @@
-// Package tokens writes amounts, for all programs: in units, as the service sends fees, and in
+// Package units writes amounts, for all programs: in units, as the service sends fees, and in
 // tokens, which are assumed to have 18 decimal places.
-package tokens
+package units
 
 import (
 	"math/big"
@@ -8,8 +8,11 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
+// Amount is an amount in units: a BigInt, or a Number.
+type Amount interface{ FormatUnits(places int) string }
+
 // Format returns an amount of units as a number of tokens.
-func Format(units horseracing.BigInt) string { return units.FormatUnits(horseracing.TokenDecimals) }
+func Format(n Amount) string { return n.FormatUnits(horseracing.TokenDecimals) }
 
 var (
 	leastUnits = big.NewRat(1e15, 1)
