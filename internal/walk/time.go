@@ -180,8 +180,9 @@ func (w *Time[V]) Learn(r PageRequest, page []entry.Entry[V], failed error) {
 		}
 	}
 	for _, s := range w.segments {
-		if w.inFlight == 0 && s.hadRoom && s.empty == emptyOnce && !w.isOlderShown(s) {
-			s.high = s.low - 1 // the pages that were in flight have shown nothing older
+		if w.inFlight == 0 && s.hadRoom && s.empty == emptyOnce { // the pages that were in flight count, too
+			s.empty = notEmpty
+			w.learnEmpty(s, nil, false)
 		}
 	}
 	w.dropTaken()
@@ -198,9 +199,7 @@ func (w *Time[V]) learn(i int, page []entry.Entry[V], rows int) {
 			w.join(i, math.MinInt64)
 		}
 		s.hadRoom = s.empty == notEmpty && s.doubt > 0 && s.doubt < w.position.Shown.Longest
-		if s.empty, s.failed = s.empty.next(w.evidence(s, page, isOfKnown)); s.empty == isEnd {
-			s.high = s.low - 1
-		}
+		w.learnEmpty(s, page, isOfKnown)
 	case page[0].Start > s.high: // the service includes the instant that the page was requested from
 		w.bound = 0
 	default:
@@ -220,14 +219,17 @@ func (w *Time[V]) join(i int, newest int64) {
 	}
 }
 
-// evidence returns what a page shows about the empty page of a segment.
-func (w *Time[V]) evidence(s *segment[V], page []entry.Entry[V], isOfKnown bool) evidence {
-	return evidence{
+// learnEmpty processes what a page shows about the empty page of a segment.
+func (w *Time[V]) learnEmpty(s *segment[V], page []entry.Entry[V], isOfKnown bool) {
+	s.empty, s.failed = s.empty.next(evidence{
 		isOfKnown:    isOfKnown,
 		showsKnown:   slices.ContainsFunc(page, func(e entry.Entry[V]) bool { return slices.Contains(w.known.Seen, e.ID) }),
 		hadRoom:      s.hadRoom && w.inFlight == 0,
 		isOlderShown: w.isOlderShown(s),
 		hasSince:     s.low > 1,
+	})
+	if s.empty == isEnd {
+		s.high = s.low - 1
 	}
 }
 
