@@ -34,7 +34,7 @@ while read -r command; do
 	folder=. seconds=300 wanted=0 environment=()
 	case $command in
 	'go -C '*' test '* | *gremlins* | 'bash .ci/'* | 'go generate ./...' | 'bash tools/commands.sh' | 'go run .') continue ;; # .ci runs tests; it takes long; it changes files; itself; below
-	*FILE* | *DIR* | 'go mod edit' | 'horseracing register' | *'horseracing fake'* | *@latest | *'|' | *'$URL'*) continue ;; # not lines to type; the service above; not published; parts of one
+	*FILE* | *DIR* | 'go mod edit' | 'horseracing login' | 'horseracing register' | *'horseracing fake'* | *@latest | *'|' | *'$URL'*) continue ;; # not lines to type; the service above; not published; parts of one
 	'go mod '* | 'go doc -all github.com'*) folder=$work/program ;;
 	*examples/web\ run* | *examples/register\ -yes* | *watch* | *--follow*) seconds=20 wanted=124 ;; # until it is interrupted
 	*' --race 4711 '*) wanted=3 ;; # no such race
