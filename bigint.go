@@ -17,25 +17,21 @@ import (
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
-// TokenDecimals is the number of decimal places of a token that this module assumes. The service
-// does not document it.
+// TokenDecimals is the assumed number of decimal places of a token, which is undocumented.
 const TokenDecimals = 18
 
 // BigInt is an immutable integer of arbitrary size, for fees of 10^18 and more, whose unit is
 // undocumented; see [TokenDecimals]. The zero value is 0. Compare with Cmp or Equal.
 //
-// It decodes plain integers (12), integral decimals (5.0), exponents (1e+21, as JavaScript writes
-// integers from 10^21 on), and integers in quotes. Fractions, other notations, and more than 100
-// digits are errors. null and NULL are zero.
+// It decodes integers of at most 100 digits: 12, 5.0, 1e+21 and "12". null is zero.
 //
 // A BigInt or a [Number] is a number in JSON, which JavaScript and others round beyond 2^53: for
 // those, encode String. It is text with all digits in BSON, CBOR, gob, MessagePack, TOML, YAML and
-// database/sql. Encoders that read exported fields instead of calling methods, such as parquet-go,
+// database/sql. Encoders that read exported fields and call no method, such as parquet-go,
 // mapstructure and hashstructure, store nothing of it, without an error: give them String, too.
 //
-// In a database a column of type TEXT keeps all digits, and so does NUMERIC in PostgreSQL. NUMERIC
-// in SQLite rounds more than 18 digits. Scan reads text and integers; a float is an error,
-// because it may have lost digits.
+// In a database TEXT keeps all digits, and so does NUMERIC in PostgreSQL, but not in SQLite. Scan
+// reads text and integers, and refuses a float, because it may have lost digits.
 type BigInt struct {
 	text string // in base 10, empty for zero
 }
@@ -50,8 +46,8 @@ func BigIntFrom(n *big.Int) BigInt {
 	return BigInt{n.String()}
 }
 
-// ParseUnits is the inverse of [BigInt.FormatUnits]: "2.5" at 18 places is 2500000000000000000.
-// The text must be a number in JSON notation, and the result an integer of at most 100 digits.
+// ParseUnits is the inverse of [BigInt.FormatUnits]. The text must be a number in JSON notation, and
+// the result an integer of at most 100 digits.
 func ParseUnits(text string, places int) (BigInt, error) {
 	r, err := parseNumber([]byte(text))
 	if err == nil && places < 0 {
@@ -74,21 +70,19 @@ func (b BigInt) Big() *big.Int {
 
 func (b BigInt) String() string { return cmp.Or(b.text, "0") }
 
-// FormatUnits returns the value divided by 10^places, exactly: 1234500000000000000 at 18 places is
-// "1.2345". places is clamped to the range 0 to 1,000.
+// FormatUnits returns the value divided by 10^places (0 to 1,000), exactly: 1234500000000000000 at 18
+// places is "1.2345".
 func (b BigInt) FormatUnits(places int) string { return formatUnits(b.String(), places) }
 
-// Add returns b + other, which may have more digits than can be decoded.
 func (b BigInt) Add(other BigInt) BigInt {
 	return BigIntFrom(new(big.Int).Add(b.Big(), other.Big()))
 }
 
-// Sub returns b - other, which may have more digits than can be decoded.
 func (b BigInt) Sub(other BigInt) BigInt {
 	return BigIntFrom(new(big.Int).Sub(b.Big(), other.Big()))
 }
 
-// Cmp returns -1 if b is less than other, 0 if they are equal, and 1 if b is greater.
+// Cmp returns -1 if b is less than other, 0 if both are equal, and 1 otherwise.
 func (b BigInt) Cmp(other BigInt) int { return b.Big().Cmp(other.Big()) }
 
 func (b BigInt) Equal(other BigInt) bool { return b == other }
@@ -146,9 +140,8 @@ func (b *BigInt) UnmarshalBSON(data []byte) error { return bson.ReadText(b, bson
 func (b BigInt) Value() (driver.Value, error)     { return b.String(), nil }
 func (b *BigInt) Scan(value any) error            { return scanText(b, value) }
 
-// Number is an exact JSON number, for prizes and prices, whose units are undocumented. It is encoded
-// as the literal that was decoded, in the forms of a [BigInt]. The zero value is 0. More than 100
-// digits in all, and an exponent beyond ±100, cannot be decoded.
+// Number is an exact JSON number of at most 100 digits, for prizes and prices, whose units are
+// undocumented. It is encoded as the literal that was decoded, as a [BigInt] is. The zero value is 0.
 type Number struct {
 	text string // the literal, empty for 0
 }
@@ -163,7 +156,7 @@ func (n Number) Float64() float64 {
 	return f
 }
 
-// Int64 returns the value and true if it is an integer that fits, however written (5.0, 5e3).
+// Int64 returns the value and true if it is an integer that fits.
 func (n Number) Int64() (int64, bool) {
 	return parseInt64([]byte(n.String()))
 }
@@ -175,7 +168,7 @@ func (n Number) BigInt() (BigInt, bool) {
 	return b, err == nil
 }
 
-// FormatUnits is like [BigInt.FormatUnits]: 6e+21 at 18 places is "6000", 12.50 at 0 places is "12.5".
+// FormatUnits is like [BigInt.FormatUnits]: 12.50 at 0 places is "12.5".
 func (n Number) FormatUnits(places int) string { return formatUnits(n.String(), places) }
 
 // Cmp compares two values, as [BigInt.Cmp] does: 5 and 5.0 are the same.

@@ -40,7 +40,7 @@ type Client struct {
 }
 
 // Close closes the client's idle connections, except those of a Transport given with
-// [WithHTTPClient]. It is optional. Calls in flight are not interrupted, and later ones are possible.
+// [WithHTTPClient]. It is optional, and later calls are possible.
 func (c *Client) Close() {
 	if c.backend != nil {
 		c.calls.CloseIdleConnections()
@@ -54,7 +54,6 @@ func (c *Client) String() string {
 	return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")"
 }
 
-// BaseURL returns the base URL, without a trailing slash.
 func (c *Client) BaseURL() string {
 	if c.backend == nil {
 		return ""
@@ -71,15 +70,13 @@ func (c *Client) Pace() Pace {
 }
 
 // Do calls an operation that the SDK has no method for yet. The path is relative to the base URL and
-// may carry a query. A body that is not nil is sent as JSON; a [UserKey] in it is sent in full. The
-// response is decoded into out, unless out is nil, as encoding/json would decode it: numbers in an
-// any are rounded, those in a [Number] or [BigInt] are not. If the response is not JSON, or is empty
-// although the method is GET, *out is unchanged and the error is a [*DecodeError].
+// may carry a query. A body that is not nil is sent as JSON, with each [UserKey] in full. The response
+// is decoded into out, unless out is nil, as encoding/json would decode it; [Number] and [BigInt] keep
+// all digits. If it is not JSON, or empty although the method is GET, the error is a [*DecodeError].
 //
-// A call with any HTTP method except GET is assumed to change something: as with
-// [RacesService.Register], it is retried only if the request certainly had no effect, and
-// ErrOutcomeUnknown means that it may have taken effect. A nil body of such a call is sent as {},
-// since net/http may repeat a request without a body.
+// A call with another method than GET is assumed to change something: as with [RacesService.Register],
+// it is retried only if the request certainly had no effect, and may end with ErrOutcomeUnknown. A
+// nil body of it is sent as {}, since net/http may repeat a request without a body.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any, opts ...CallOption) error {
 	if c.backend == nil {
 		return errNotMade
@@ -134,13 +131,9 @@ func pointerTo(path string) string {
 	return "/" + strings.ReplaceAll(path, ".", "/")
 }
 
-// NewClient returns a client for the service at baseURL that authenticates with
-// apiKey.
-//
-// The base URL has the form https://host or https://host/prefix. http:// is refused
-// unless the host is loopback or [WithPlainHTTP] is given. User info, a query and a
-// fragment are refused. NewClient sends no request: the first call shows whether the
-// URL and the key are right. Every error matches ErrInvalidArgument.
+// NewClient returns a client for the service at baseURL, https://host or https://host/prefix. http://
+// is refused unless the host is loopback or [WithPlainHTTP] is given. No request is sent: the first
+// call shows whether URL and key are right. Every error matches ErrInvalidArgument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	cfg := config{
 		userAgent: "horseracing-go/" + Version,
@@ -192,8 +185,8 @@ func headers(apiKey, userAgent string) func(http.Header) {
 	}
 }
 
-// NewClientFromEnv calls [NewClient] with the base URL and the API key from the
-// environment variables HORSERACING_BASE_URL and HORSERACING_API_KEY.
+// NewClientFromEnv calls NewClient with the environment variables HORSERACING_BASE_URL and
+// HORSERACING_API_KEY.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	const urlName, keyName = "HORSERACING_BASE_URL", "HORSERACING_API_KEY"
 	baseURL, apiKey := os.Getenv(urlName), os.Getenv(keyName)

@@ -8,25 +8,21 @@ import (
 	"github.com/horseracing-go/horseracing/internal/listing"
 )
 
-// A Cursor is the position after an entry of a listing, with the tier and, for a Pager, the Since of
+// A Cursor is the position after an entry of a listing, with the tier and, for a [Pager], the Since of
 // its query. Pass it as a query's Resume to continue there, in any process. It does not expire. A
-// query of another listing or tier fails with ErrInvalidArgument. The zero Cursor is the beginning.
+// query of another listing or tier fails with ErrInvalidArgument.
 //
-// Store its text, in any of the forms of a [BigInt], together with the entries that were read. A
-// Pager's usually takes 100 to 600 bytes. It contains no key, and is checked when it is parsed.
-//
-// A Pager's cursor leads to older entries only. To read entries that finish later, store the
-// cursor of a [Follower].
+// Store its text, in any of the forms of a [BigInt], with the entries that were read. It contains no
+// key, and is checked when it is parsed. To read entries that finish later, store that of a
+// [Follower]: a Pager's leads to older entries only.
 type Cursor struct {
 	text string // see listing.CursorText
 }
 
 func (c Cursor) IsZero() bool { return c.text == "" }
 
-// Equal reports whether both cursors are the same position of the same query.
 func (c Cursor) Equal(other Cursor) bool { return c == other }
 
-// String returns the cursor's text; it is empty for the zero Cursor.
 func (c Cursor) String() string { return c.text }
 
 func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.text), nil }
@@ -57,8 +53,8 @@ func (c Cursor) open(kind string, tier TierID, payload any) (selected TierID, pr
 	return TierID(saved), problem
 }
 
-// ParseCursor parses the text of a cursor; the empty text is the zero Cursor. If it is damaged, or
-// from another version of the SDK, the error says so and matches ErrInvalidArgument.
+// ParseCursor parses the text of a cursor; the empty text is the zero Cursor. The error for one that is
+// damaged, or from another version of the SDK, matches ErrInvalidArgument.
 func ParseCursor(text string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil

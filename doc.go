@@ -42,19 +42,9 @@
 //
 // Registering spends the race's entry fee. The package
 // [github.com/horseracing-go/horseracing/ledger] registers each horse at most once in a race,
-// under a budget and across crashes. If you do not use that package, call
-// [RacesService.Register]. It sends a request again only if the first one certainly had no
-// effect. If the response is lost, the error matches [ErrOutcomeUnknown], because the fee may
-// be paid. [RacesService.Registered] then finds out whether the horse is registered:
-//
-//	_, err := client.Races.Register(ctx, horseracing.Registration{Horse: horse, Race: id, UserKey: userKey})
-//	if errors.Is(err, horseracing.ErrOutcomeUnknown) {
-//		registered, err := client.Races.Registered(ctx, id, horse)
-//		if err != nil {
-//			return err // an UndecidedError: do not register again, but call Registered again at its RetryAt
-//		}
-//		fmt.Println("registered:", registered)
-//	}
+// under a budget and across crashes. If you do not use it, call [RacesService.Register]. If the
+// response is lost, the error matches [ErrOutcomeUnknown], because the fee may be paid. Do not
+// register again then: [RacesService.Registered] finds out whether the horse is registered.
 //
 // # Errors
 //
@@ -74,10 +64,8 @@
 //
 // # Values
 //
-// Fees are [BigInt] and prizes [Number], both exact; instants are [Timestamp]. Undocumented values
-// of types such as [RaceType] are preserved. [WithDriftHandler] reports where the service differs
-// from the types, whose members the API reference describes:
-// https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
+// Fees are [BigInt] and prizes [Number], both exact; instants are [Timestamp]. [WithDriftHandler]
+// reports where the service differs from the types.
 //
 // # Testing
 //
@@ -88,8 +76,7 @@
 //	defer fake.Close()
 //	run(ctx, fake.Client()) // the code under test
 //
-// To test a single response, mock the [net/http.RoundTripper] instead, as
-// https://github.com/horseracing-go/horseracing/blob/main/docs/testing.md does with httpmock.
+// The API reference is https://github.com/horseracing-go/horseracing/blob/main/docs/service.md.
 package horseracing
 
 //go:generate bash tools/update.sh

@@ -52,12 +52,11 @@ const (
 )
 
 // APIError reports an error response from the service, or from a proxy in front of it, after all
-// retries. errors.Is finds the sentinel of its status, and ErrHTML if it is an HTML page with a status 4xx.
+// retries. errors.Is finds the sentinel of its status, and ErrHTML if it is an HTML page.
 //
-// A successful response that does not contain the entry requested by id is an APIError too, with the
-// StatusCode of the response, and matches ErrNotFound. So is the end of a call that was not sent within
-// [Retry].MaxWait because the service refuses requests: its StatusCode is that of the call's last
-// error response, or else 429 or 503.
+// It also reports a successful response without the entry that was requested by id (ErrNotFound), and
+// a call that was not sent within [Retry].MaxWait because the service refuses requests. Its StatusCode
+// is then that of the last error response, or else 429 or 503.
 type APIError struct {
 	StatusCode int           // 2xx if the response held an error object, or did not contain the requested entry
 	Method     string        // GET, POST, or what Do was called with
@@ -142,12 +141,12 @@ func isRedirect(status int) bool {
 	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
 }
 
-// DecodeError is returned when a successful response, or one entry of it, cannot be read, because it
-// is not JSON, is truncated, does not have the documented shape, or contains another entry than the
-// one requested. Printing or logging it omits Raw; [CaptureResponse] keeps the whole response.
+// DecodeError is returned when a successful response, or one entry of it, is not JSON, is truncated,
+// does not have the documented shape, or is not what was requested. Printing or logging it omits Raw;
+// [CaptureResponse] keeps the whole response.
 //
-// A member of another type makes its entry unreadable only if the field has the tag decode:"strict",
-// as Race.EntryFee has. Any other such member stays zero; see [Drift].
+// A member of another type makes its entry unreadable if the field has the tag decode:"strict", as
+// Race.EntryFee has. Any other stays zero; see [Drift].
 type DecodeError struct {
 	Method string          // GET, POST, or what Do was called with
 	Route  string          // the path with its placeholders, or for Do the path itself
@@ -219,13 +218,10 @@ func retryAfterOf(err error) time.Duration {
 	return 0
 }
 
-// TransportError is returned when a call got no complete response, after all retries: the connection
-// failed or broke, the response is too large, an attempt exceeded [WithAttemptTimeout] (which matches
-// context.DeadlineExceeded), the [Limiter] or [OnSend] returned an error, or the context is done. errors.Is
-// finds the cause.
-//
-// If the context ended before or during a retry, errors.As also finds the error of the attempt before
-// it, such as an [*APIError], unless the retry may have changed something.
+// TransportError is returned when a call got no complete response, after all retries, or was not
+// sent because the [Limiter] or [OnSend] returned an error. errors.Is finds the cause, such as
+// context.DeadlineExceeded, and errors.As, if the context ended during a retry, the error of the
+// attempt before it, unless the retry may have changed something.
 type TransportError struct {
 	Method   string // GET, POST, or what Do was called with
 	Route    string // the path with its placeholders, or for Do the path itself
@@ -266,9 +262,8 @@ func (e *stoppedAfter) Error() string {
 
 func (e *stoppedAfter) Unwrap() []error { return []error{e.reason, e.earlier} }
 
-// TieOverflowError reports that all entries of a page have the same start time, so there may be more
-// of them than the listing can return. The entries of the page have been yielded, and the listing
-// continues with entries that start earlier.
+// TieOverflowError reports that all entries of a page have the same start time, so the listing may
+// have more of them. It continues with entries that start earlier.
 type TieOverflowError struct {
 	StartTime Timestamp
 	Seen      int // entries with that start time that were yielded

@@ -27,16 +27,13 @@ type FollowQuery struct {
 
 // Follower yields each newly finished race or tournament exactly once, by polling: with Since those
 // that start then or later, past ones first, and without it those that finish after its first
-// successful poll. To keep a store up to date each day, range over [Follower.CatchUp]; a program
-// that keeps running ranges over [Follower.All].
+// successful poll. A race with participants but without a FinalOrder is held back until it has one, or
+// until another race is listed that starts more than Lookback later.
 //
 // A Follower keeps its position as a [Pager] does. If you store [Follower.Cursor] in the transaction
 // that handles an entry, no entry is handled twice, and none is missed, even across restarts, unless
-// its result appears too late (see [FollowQuery]), or more than 700 entries start within Lookback. It is
-// not safe for concurrent use: a second loop at a time fails with ErrInvalidArgument.
-//
-// A race that is listed with participants but without a FinalOrder is held back until it has one, or
-// until another race is listed that starts more than Lookback later.
+// its result appears too late (see [FollowQuery]), or more than 700 entries start within Lookback. A
+// second loop at a time fails with ErrInvalidArgument.
 type Follower[T any] struct {
 	source  source[T]
 	poller  listing.Poller[T]
@@ -75,9 +72,8 @@ func checkNotNegative[T int | time.Duration](field string, value T) error {
 	return nil
 }
 
-// Cursor returns the position after everything yielded so far. Without Since and Resume, it is the
-// zero Cursor until the first poll succeeds. Its text takes about forty bytes for each entry within
-// Lookback, and never exceeds 64 KiB.
+// Cursor returns the position after everything yielded so far. Its text takes about forty bytes for
+// each entry within Lookback, and never exceeds 64 KiB.
 func (f *Follower[T]) Cursor() Cursor {
 	progress := f.poller.Progress
 	if f.invalid != nil || progress == nil || progress.Settled == 0 {
@@ -86,8 +82,7 @@ func (f *Follower[T]) Cursor() Cursor {
 	return newCursor(f.source.followCursors, f.source.tier, progress.Watermark)
 }
 
-// JSON returns, in the body of the loop, the entry yielded last as it was received, not redacted. It
-// is nil if there is none.
+// JSON returns, in the body of the loop, the entry yielded last as it was received, not redacted.
 func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 
 // All yields the finished entries after the follower's position, oldest first, and then polls for
@@ -105,11 +100,10 @@ func (f *Follower[T]) JSON() json.RawMessage { return f.last }
 func (f *Follower[T]) All(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, false) }
 
 // CatchUp is one poll of [Follower.All]: it yields the finished entries after the follower's position
-// and ends. It also ends at any error, including that of ctx. Range again to continue: after an entry
+// and ends. It also ends at any error, including that of ctx. Range again to continue, after an entry
 // that cannot be read, or with the page that could not be read.
 //
-// Without Since and Resume, the first CatchUp yields no entry, but determines the position to start
-// from: store the [Follower.Cursor] after it.
+// Without Since and Resume, the first one yields no entry: store the [Follower.Cursor] after it.
 func (f *Follower[T]) CatchUp(ctx context.Context) iter.Seq2[*T, error] { return f.follow(ctx, true) }
 
 // follow polls: it reads one window after another, and yields the new entries of each. It waits

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// HorsesService reads horses, their missions, and the horses offered for breeding. It
-// is [Client.Horses].
+// HorsesService reads horses, their missions, and the horses offered for breeding.
 type HorsesService struct{ *backend }
 
 // Horse is a horse as the service describes it.
@@ -77,7 +76,7 @@ type HorseMissions struct {
 func (m *HorseMissions) id() pathID { return m.Number }
 
 // HorseMission is one mission of a horse, with its progress and its final reward. How Processed
-// differs from Completed, and which hippodrome a number means, is undocumented.
+// differs from Completed is undocumented.
 type HorseMission struct {
 	Type        MissionPeriod     `json:"type"`
 	Mission     MissionKind       `json:"mission"`
@@ -93,8 +92,7 @@ type HorseMission struct {
 	Furlongs    *int              `json:"furlongs,omitzero"`   // set for run_x_furlong_race and run_x_races_y_furlong, else nil
 }
 
-// Get returns a horse. If there is none with that number, the error matches ErrNotFound. If the
-// response contains another one, it is a [*DecodeError] that names it.
+// Get returns a horse. If there is none with that number, the error matches ErrNotFound.
 //
 // GET /api/v1/horses/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#41-one-horse
@@ -103,7 +101,7 @@ func (s *HorsesService) Get(ctx context.Context, number HorseNumber, opts ...Cal
 	return getEntry[Horse](ctx, s, op, opts)
 }
 
-// Owned returns the horses of the user with the given key. A user may have no horses.
+// Owned returns the horses of the user with the given key, perhaps none.
 //
 // GET /api/v1/horses/user:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#42-a-users-horses
@@ -115,7 +113,7 @@ func (s *HorsesService) Owned(ctx context.Context, key UserKey, opts ...CallOpti
 	return getList[Horse](ctx, s, op, opts)
 }
 
-// Missions returns the missions of a horse. Its errors are those of Get.
+// Missions returns the missions of a horse, with the errors of Get.
 //
 // GET /api/v1/horses/missions/{horse_number}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#43-missions-of-a-horse

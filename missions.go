@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// MissionsService reads the catalogue of missions. It is [Client.Missions].
+// MissionsService reads the catalogue of missions.
 type MissionsService struct{ *backend }
 
 // MissionTemplate describes a mission that a horse may get. The formula for the reward is undocumented.
@@ -34,7 +34,7 @@ type MissionCatalogue struct {
 	Monthly []MissionTemplate `json:"monthly,omitzero"`
 }
 
-// All ranges over every template with its period: daily, then weekly, then monthly.
+// All ranges over every template with its period: daily, weekly, monthly.
 func (c *MissionCatalogue) All() iter.Seq2[MissionPeriod, MissionTemplate] {
 	return func(yield func(MissionPeriod, MissionTemplate) bool) {
 		for _, group := range []struct {

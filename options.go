@@ -15,8 +15,8 @@ import (
 	"github.com/horseracing-go/horseracing/internal/call"
 )
 
-// Limiter decides when a request may be sent. Wait blocks until then; a non-nil error fails the
-// call. A *rate.Limiter of golang.org/x/time/rate is a Limiter.
+// A Limiter lets a request be sent when Wait returns nil; an error fails the call. A *rate.Limiter of
+// golang.org/x/time/rate is one.
 type Limiter interface {
 	Wait(context.Context) error
 }
@@ -43,22 +43,20 @@ func (c *config) check(ok bool, problem string, args ...any) {
 	}
 }
 
-// WithHTTPClient uses client's Transport, Jar and Timeout; client is not modified, and may be nil.
-// The Timeout limits one attempt, if it is shorter than [WithAttemptTimeout]'s. Redirects are never
-// followed. Set a proxy or a mock in the Transport before NewClient, which reads it once. To
-// observe or change requests, use [WithTransportWrapper].
+// WithHTTPClient uses client's Transport, which NewClient reads once, its Jar and its Timeout, which
+// limits one attempt. Redirects are never followed. To observe or change requests, use
+// [WithTransportWrapper].
 //
-// If the Transport is an *http.Transport, registrations and other calls that change something are
-// sent through a clone of it without keep-alives. Its idle connections are closed after a read that
-// timed out. The client's own transport also finds a dead HTTP/2 connection by pings, as yours does
-// with HTTP2.SendPingTimeout and HTTP2.PingTimeout.
+// If the Transport is an *http.Transport, calls that change something are sent through a clone of it
+// without keep-alives, and its idle connections are closed after a read that timed out. The client's
+// own transport also finds a dead HTTP/2 connection by pings, as yours does with
+// HTTP2.SendPingTimeout and HTTP2.PingTimeout.
 //
 // WARNING: the clone lacks protocols added with RegisterProtocol. If such a protocol is a mock,
-// registrations go to the real service: wrap the Transport in a RoundTripper of your own. A
-// RoundTripper other than an *http.Transport is used unchanged for all calls, and must not repeat
-// requests. With it, and with protocols other than HTTP/2 in TLSNextProto, the client cannot know
-// whether a failed connection sent anything, so a registration that fails to connect is not
-// retried, and its error matches ErrOutcomeUnknown.
+// registrations go to the real service: wrap the Transport in a RoundTripper of your own. That is
+// used unchanged for all calls, and must not repeat requests. With it, and with other protocols than
+// HTTP/2 in TLSNextProto, a registration that fails to connect is not retried, and its error matches
+// ErrOutcomeUnknown.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) {
 		if client != nil {
@@ -68,14 +66,12 @@ func WithHTTPClient(client *http.Client) Option {
 }
 
 // WithTransportWrapper wraps the transport, for tracing, metrics or recording; [CallFromContext]
-// returns the call of a request. wrap is called once, by [NewClient]. Every attempt goes through the
-// RoundTripper that it returns, which must pass on the request's context, or one derived from it,
-// and must send registrations only through the RoundTripper that wrap gets. That one refuses to send
-// an attempt twice. A later wrapper wraps those given before it.
+// returns the call of a request. Every attempt goes through the RoundTripper that wrap returns. It
+// must pass on the request's context, or one derived from it, and must send registrations only
+// through the RoundTripper that wrap gets. A later wrapper wraps those given before it.
 //
 // A wrapper must not make calls with the same Client, which may wait for the request that it is
-// handling. A cache must not identify requests by URL alone: the pages of a listing differ only in
-// the request body.
+// handling. A cache must not identify requests by URL alone: pages differ only in the request body.
 func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) {
 		c.check(wrap != nil, "WithTransportWrapper: the wrapper is nil")
@@ -117,22 +113,20 @@ func WithRateLimit(perSecond float64, burst int) Option {
 }
 
 // WithLimiter sets, in place of WithRateLimit, the limiter that every attempt waits for, such as one
-// that several processes share. One call to Wait is in progress at a time, and when it returns nil,
-// the attempt with the highest priority is sent.
+// that several processes share. One call to Wait is in progress at a time.
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.calls.Limiter = l }
 }
 
-// WithLogger logs every attempt at level Debug, and a retry at level Warn when its wait begins, with
-// operation, status, duration and wait, and never with a header, a body or a key. Level Warn also reports retries prevented by
-// the retry budget, and waits while the service refuses requests (after five seconds, then once a
-// minute); level Info reports their end. A page of a [Pager] or [Follower] that is sent again after
-// a refusal is logged at level Debug.
+// WithLogger logs every attempt at level Debug, and a retry at level Warn when its wait begins, without
+// header, body and keys. Level Warn also reports retries prevented by the retry budget, and waits
+// while the service refuses requests; level Info reports their end. A page of a [Pager] or [Follower]
+// that is sent again after a refusal is logged at level Debug.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) { c.calls.Logger = cmp.Or(l, slog.New(slog.DiscardHandler)) }
 }
 
-// WithUserAgent sets the User-Agent header. The default is "horseracing-go/" and [Version].
+// WithUserAgent sets the User-Agent header; the default is horseracing-go/ and [Version].
 func WithUserAgent(agent string) Option {
 	return func(c *config) {
 		c.check(!hasControl(agent), "WithUserAgent: the agent contains a control character")
@@ -140,7 +134,7 @@ func WithUserAgent(agent string) Option {
 	}
 }
 
-// WithUserKeys redacts keys of users on every call, and not only on those that send them.
+// WithUserKeys redacts keys on every call, and not only on those that send them.
 func WithUserKeys(keys ...UserKey) Option {
 	return func(c *config) {
 		for _, key := range keys {
@@ -150,7 +144,7 @@ func WithUserKeys(keys ...UserKey) Option {
 }
 
 // WithMaxResponseBytes limits the size of a response body after decompression; the default is 8 MiB.
-// A larger one fails with ErrResponseTooLarge and is not retried.
+// A larger one is not retried.
 func WithMaxResponseBytes(n int64) Option {
 	return func(c *config) {
 		c.check(n > 0, "WithMaxResponseBytes: %d is not positive", n)
@@ -165,21 +159,18 @@ func WithPlainHTTP() Option {
 }
 
 // WithDriftHandler compares every decoded response with the types and calls handler for each
-// difference: once per route and path for the life of the client, and at most 1,000 times. Members
-// that are missing, undocumented values, and responses to [Client.Do] are not reported.
-//
-// The goroutine that made the call calls the handler before the call returns. So the handler must be
-// safe for concurrent use if calls are made concurrently, as by a [Pager] with a Concurrency.
+// difference: once per route and path for the life of the client, and at most 1,000 times. It is
+// called by the goroutine that made the call, so it must be safe for concurrent use if calls are made
+// concurrently, as by a [Pager] with a Concurrency. Members that are missing, undocumented values,
+// and responses to [Client.Do] are not reported.
 func WithDriftHandler(handler func(context.Context, Drift)) Option {
 	return func(c *config) { c.drift = handler }
 }
 
 // WithSkipHandler passes the error of an entry that cannot be read, a [*DecodeError] or a
-// [*TieOverflowError], to handler, and leaves the entry out. The handler is called as that of
-// [WithDriftHandler] is.
-//
-// Without it a method that returns a list returns the error alone, the loop of a [Pager] ends with
-// it, and a [Follower] and [RacesService.Watch] yield it once and continue.
+// [*TieOverflowError], to handler, as [WithDriftHandler] does, and leaves the entry out. Without it a
+// method that returns a list returns the error alone, the loop of a [Pager] ends with it, and a
+// [Follower] and [RacesService.Watch] yield it once and continue.
 func WithSkipHandler(handler func(context.Context, error)) Option {
 	return func(c *config) { c.onSkip = handler }
 }
@@ -208,7 +199,7 @@ type callConfig struct {
 }
 
 // CaptureResponse stores the response of the call's last attempt in r, whether the call succeeds or
-// fails. If that attempt got no response, only r.Attempts is set.
+// fails.
 func CaptureResponse(r *Response) CallOption {
 	return func(c *callConfig) { c.capture = r }
 }
@@ -219,11 +210,9 @@ func AsBackground() CallOption {
 }
 
 // OnSend calls record just before the first attempt of a call that changes something, when its waits
-// are over. If record returns an error, nothing is sent, and the error of the call wraps it. Use it
-// to note in a database of your own that a registration is being sent, as package ledger does.
-//
-// If it is given several times, the functions are called in order, until one returns an error. Do not
-// make calls with the same Client in record, which may wait for the call that is being recorded.
+// are over. If record returns an error, nothing is sent. Use it to note in a database of your own that
+// a registration is being sent, as package ledger does. Do not make calls with the same Client in
+// record, which may wait for the call that is being recorded.
 func OnSend(record func() error) CallOption {
 	return func(c *callConfig) {
 		if record == nil && c.problem == nil {
@@ -233,8 +222,8 @@ func OnSend(record func() error) CallOption {
 	}
 }
 
-// CallRetry sets how one call is retried. Zero fields default to the client's settings. A call that
-// changes something is retried only after attempts that certainly had no effect.
+// CallRetry sets how one call is retried; zero fields default to the client's settings. A call that
+// changes something is retried only after attempts that had no effect.
 func CallRetry(r Retry) CallOption {
 	return func(c *callConfig) {
 		if problem := r.problem(); problem != nil && c.problem == nil {
@@ -252,8 +241,7 @@ type CallInfo struct {
 	Attempt int    // counts from 1
 }
 
-// CallFromContext returns the call that a request belongs to, given the request's context. Spans and
-// metrics that are named by its Route have no ids in their names.
+// CallFromContext returns the call that a request belongs to, given the request's context.
 func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	info, ok := call.FromContext(ctx)
 	return CallInfo(info), ok
@@ -261,19 +249,16 @@ func CallFromContext(ctx context.Context) (CallInfo, bool) {
 
 // Retry sets how reads are retried: after connection failures, after the statuses 408, 429 and 500
 // to 599, after a 403 with a Retry-After, and after a response with status 2xx that is an HTML page,
-// is empty although JSON is documented, or ends early. Other failures are not retried.
+// is empty although JSON is documented, or ends early. A budget shared by all calls of a client keeps
+// retries after failures from multiplying the load of an outage.
 //
 // After a refusal (429, or 403 or 503 with a Retry-After) the next attempt waits for its turn, as
-// later calls do, for at most MaxWait in all. If the turn does not come by then, the error is an
-// [*APIError] whose RetryAfter is the rest of the wait. After another failure it waits for a backoff.
-// The [Limiter] and package ledger may take longer; the context ends every other wait.
+// later calls do, for at most MaxWait in all; otherwise it waits for a backoff. If the turn does not
+// come, the error is an [*APIError] whose RetryAfter is the rest of the wait. The [Limiter] and package
+// ledger may take longer.
 //
-// For a page, which is a request of a [Pager] or [Follower], attempts after a refusal do not count.
-// It waits for its turn until it is refused after an hour in which no request of its listing was
-// accepted, and honors a Retry-After of up to an hour.
-//
-// A budget shared by all calls of a client keeps retries after failures from multiplying the load of
-// an outage.
+// For a page of a [Pager] or [Follower], attempts after a refusal do not count. It waits for its turn
+// until an hour has passed in which no request of its listing was accepted.
 type Retry struct {
 	Max     int           // retries after the first attempt; default 3, or 10 for a page of a Pager or Follower, and none if negative
 	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, at most MaxWait
@@ -306,10 +291,9 @@ func (r Retry) problem() error {
 	return nil
 }
 
-// Pace is what a client has learned about the service's rate limit, for all routes together. It heeds
-// a limit that the service announces (RateLimit-Remaining). Otherwise it slows down only after a
-// refusal. While a route is held, its requests wait: during a backoff, until a Retry-After has
-// passed, and while an announced limit is used up.
+// Pace is what a client has learned about the service's rate limit, for all routes together: from
+// limits that the service announces (RateLimit-Remaining) and from refusals. While a route is held,
+// during a backoff, a Retry-After, or because an announced limit is used up, its requests wait.
 type Pace struct {
 	PerSecond float64   // requests per second at present, or zero if the rate is not limited
 	Waiting   int       // requests that wait to be sent

@@ -19,18 +19,14 @@ import (
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
 
-// ResultsQuery selects entries of a listing that is paged by start time, newest first; the zero value
-// selects all of TierOmega. If it is not valid, the loop fails with ErrInvalidArgument.
+// ResultsQuery selects entries of a listing that is paged by start time; the zero value selects all of
+// TierOmega. If it is not valid, the loop fails with ErrInvalidArgument.
 type ResultsQuery struct {
-	Tier   TierID    // default TierOmega
-	Before time.Time // only entries that start before this time, which must be in 1970 or later; default now, by the service's clock
-	Since  time.Time // only entries that start at this time or later; default the whole history
-
-	// Resume continues after the position of a saved cursor, with its tier and its Since. A
-	// Since in the query replaces the cursor's.
-	Resume Cursor
-
-	Concurrency int // requests in flight at once, at most 1,000; default 1
+	Tier        TierID    // default TierOmega
+	Before      time.Time // only entries that start before this time, which must be in 1970 or later; default now, by the service's clock
+	Since       time.Time // only entries that start at this time or later; default the whole history
+	Resume      Cursor    // continue after the position of a saved cursor, with its tier and, unless the query has one, its Since
+	Concurrency int       // requests in flight at once, at most 1,000; default 1
 }
 
 // OffsetQuery selects entries of the listing that is paged by offset, as a [ResultsQuery] does.
@@ -47,24 +43,23 @@ type Entry[T any] struct {
 	JSON  json.RawMessage // the entry as received, not redacted, or nil if the error is not about one entry
 }
 
-// Pager walks over a paged listing, newest entry first, and yields each entry that the listing can
-// return once, except as documented at [RacesService.ResultsV1]. No request is made until it is ranged
-// over. It does not yield entries that finish later; to keep a store up to date, use [Follower.CatchUp].
+// Pager walks over a paged listing, newest entry first, and yields each entry once, except as
+// documented at [RacesService.ResultsV1]. It does not yield entries that finish later; to keep a store
+// up to date, use [Follower.CatchUp]. No request is made until it is ranged over.
 //
 // A pager keeps its position: after a break or an error, range again to continue after the last entry
-// yielded, or save its [Cursor] and resume in another process. It is not safe for concurrent use: a
-// second loop at a time fails with ErrInvalidArgument.
+// yielded, or save its [Cursor] and resume in another process. A second loop at a time fails with
+// ErrInvalidArgument.
 //
 // Every error ends the loop. A [*DecodeError] of an entry that cannot be read is yielded in its
-// position, or before its page if it has no start time. A [*TieOverflowError] is yielded if all entries
-// of a full page (ten, or as many as the longest page) have the same start time. [WithSkipHandler]
-// gets both instead. While the service refuses requests, the loop waits; after an hour of refusals of
-// its listing it ends with the last one.
+// position, or before its page if it has no start time, and a [*TieOverflowError] if all entries of
+// a full page have the same start time. While the service refuses requests, the loop waits; after an
+// hour of refusals of its listing it ends with the last one.
 //
 // The loop ends at Since, or at an empty page. Because the service may show one by mistake, the pager
-// checks it: it requests the page of the last entry yielded, the empty page again and, with a Since,
-// the page before it. If this shows that entries are missing, the error is a [*DecodeError]. It is
-// [ErrBodyIgnored] if a response does not match the page that was requested.
+// requests the page of the last entry yielded, the empty page again and, with a Since, the page before
+// it. If entries are missing, the error is a [*DecodeError]. It is [ErrBodyIgnored] if a response does
+// not match the page that was requested.
 type Pager[T any] struct {
 	source  source[T]
 	reader  listing.Reader[T]
@@ -75,7 +70,7 @@ type Pager[T any] struct {
 const maxConcurrency = 1000
 
 // All ranges over the entries after the pager's position. An error is yielded with a nil entry, after
-// all entries that precede it. The entries belong to the caller.
+// all entries that precede it.
 func (p *Pager[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		p.each(ctx, func(e entry.Entry[*T]) bool { return yield(e.Value, e.Err) })
@@ -106,8 +101,8 @@ func (p *Pager[T]) each(ctx context.Context, yield func(entry.Entry[*T]) bool) {
 	}
 }
 
-// Take returns up to n more entries. It returns fewer only at the end of the listing, or together
-// with an error. With a Concurrency, prefer All: pages that Take has read ahead are requested again.
+// Take returns up to n more entries, and fewer only at the end of the listing, or with an error. With a
+// Concurrency, prefer All: pages that Take has read ahead are requested again.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid

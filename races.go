@@ -18,7 +18,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
-// RacesService reads races, polls for changes, and registers horses. It is [Client.Races].
+// RacesService reads races, polls for changes, and registers horses.
 type RacesService struct{ *backend }
 
 // Race is a race, open or finished. A race of [RacesService.ResultsV1] may lack its levels. What V2 and
@@ -48,9 +48,9 @@ type Race struct {
 func (r *Race) id() pathID  { return r.MainRaceID }
 func (r *Race) fee() BigInt { return r.EntryFee }
 
-// Finishers returns the participants in the order in which they finished, the winner first, or nil
-// if the race has no FinalOrder. FinalOrder is assumed to hold zero-based indexes of Participants,
-// which is undocumented. An index that is out of range or repeated is an error.
+// Finishers returns the participants in the order in which they finished, or nil without a FinalOrder.
+// That is assumed to hold zero-based indexes of Participants. One that is out of range or repeated is
+// an error.
 func (r *Race) Finishers() ([]RaceParticipant, error) {
 	if !r.Finished() {
 		return nil, nil
@@ -89,7 +89,7 @@ func (r *Race) Has(horse HorseNumber) bool {
 }
 
 // RegistrationOpenAt reports whether t is before the registration deadline and the race has not
-// finished. The service may have further conditions.
+// finished.
 func (r *Race) RegistrationOpenAt(t time.Time) bool {
 	return !r.Finished() && t.Before(r.RegistrationDeadline.Time)
 }
@@ -102,10 +102,10 @@ func (r *Race) AcceptsLevel(level int) bool {
 	return level >= r.MinLevel && (r.MaxLevel == 0 || level <= r.MaxLevel)
 }
 
-// CheckEntry returns nil if, as far as is documented, the horse can be registered in the race at t.
-// Otherwise the error names every reason why it cannot. If h is nil, only the race is checked. Fees
-// are not checked, nor are tiers, since it is undocumented whether they matter. A race without an id
-// is refused, because [RacesService.Get] may have received another race than the one requested.
+// CheckEntry returns nil if, as far as is documented, the horse can be registered in the race at t,
+// and otherwise an error that names every reason. If h is nil, only the race is checked. Fees and
+// tiers are not checked. A race without an id is refused, because it may be another one than
+// [RacesService.Get] requested.
 func (r *Race) CheckEntry(h *Horse, t time.Time) error {
 	var reasons []string
 	if r.MainRaceID == 0 {
@@ -149,7 +149,7 @@ func roomFor[T any](n int) *json.Unmarshalers {
 	})
 }
 
-// RaceInfo names a race and where it is run. The values of HippodromeType and Turf are undocumented.
+// RaceInfo names a race and where it is run.
 type RaceInfo struct {
 	Name           string `json:"name"`
 	HippodromeType string `json:"hippodrome_type"`
@@ -179,9 +179,8 @@ var openRaces = operation{
 }
 
 // Get returns the race with the given MainRaceID, open or finished. If there is none, the error
-// matches ErrNotFound. If the response contains other races instead, it is a [*DecodeError] that
-// names one. Of several races with that id, Get returns the one with the highest entry fee, and a
-// single race without an id as it is; see [Race.CheckEntry].
+// matches ErrNotFound. Of several races with that id, Get returns the one with the highest entry fee,
+// and a single race without an id as it is; see [Race.CheckEntry].
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -196,19 +195,15 @@ func raceOperation(id RaceID) operation {
 // Register enters a horse into a race and spends the entry fee. It retries only if the request
 // certainly had no effect: no connection was made, or the status was 429.
 //
-// A status 2xx confirms the registration whatever its body says, with these exceptions, after which
-// the outcome is unknown:
-//
-//   - status 202
-//   - a body that is truncated, too large, HTML or XML, not text, or begins with { and is not JSON
-//   - a body that is false, or an object whose success or ok is false, or whose error or errors is not
-//     empty
+// A status 2xx confirms the registration whatever its body says, except for status 202, a body that is
+// truncated, too large, HTML, XML or not text, or that begins with { and is not JSON, and a body that
+// is false, or an object whose success or ok is false, or whose error or errors is not empty.
 //
 // A status 4xx other than 408 and 499 is a refusal, and the error is an [*APIError]: this call did not
 // register the horse, but an earlier one may have.
 //
-// After anything else (a broken connection, a timeout, another status, or the end of ctx during the
-// request) errors.Is finds ErrOutcomeUnknown and the cause, and the fee may have been paid. Call
+// After anything else, such as a broken connection, a timeout, or the end of ctx during the request,
+// errors.Is finds ErrOutcomeUnknown and the cause, and the fee may have been paid. Call
 // [RacesService.Registered] before registering again, and count the fee as paid until it returns
 // false. The Register method of package ledger does both.
 //
@@ -237,11 +232,10 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 // and has a final order of all of them, or was read at least an hour after its registration deadline
 // and its start, when its list is assumed to be complete.
 //
-// Otherwise the race may not list the horse yet, and the error is an [*UndecidedError], which matches
-// ErrOutcomeUnknown. Its RetryAt is when another call can decide: usually an hour or two after the
-// race has closed, by the service's clock, or a minute or a Retry-After after a failure. It is zero if
-// none can, for example because the race does not exist, lacks its deadline or its start, or lists no
-// horse two hours after both. Then only the game shows whether the fee is paid.
+// Otherwise the error is an [*UndecidedError], which matches ErrOutcomeUnknown. Its RetryAt is when
+// another call can decide, by the service's clock: usually an hour or two after the race has closed. It
+// is zero if none can, for example because the race does not exist, or lists no horse two hours after
+// it closed. Then only the game shows whether the fee is paid.
 //
 // GET /api/v1/races/{raceId}:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#48-one-race
@@ -257,18 +251,15 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 }
 
 // Watch polls the open races until ctx is done, and yields a snapshot after each poll. The first
-// reports all races as opened, except those in Known. Watch does not poll while the loop body runs.
-// Snapshots share races, so do not modify them.
+// reports all races as opened, except those in Known. Snapshots share races, so do not modify them.
 //
 // If a poll fails, Watch yields its error with the last snapshot, without changes, and polls again
 // after a backoff of up to five minutes, or a Retry-After of up to an hour. Only an error that
-// matches ErrInvalidArgument ends the loop. An empty list is requested once more before races are
-// reported as closed.
+// matches ErrInvalidArgument ends the loop.
 //
-// A race that can no longer be read keeps its last state. Its error is yielded once, after the
-// snapshot, or passed to the handler of [WithSkipHandler]. While the list has an entry without a
-// readable id, other than null, no race is reported as closed. A race whose start time changes is
-// reported as closed and opened. The order of participants is not compared.
+// A race that can no longer be read keeps its last state, and its error is yielded once, or passed to
+// the handler of [WithSkipHandler]. While the list has an entry without a readable id, no race is
+// reported as closed. A race whose start time changes is reported as closed and opened.
 //
 // GET /api/v1/races/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#47-open-races

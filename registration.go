@@ -17,14 +17,14 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// Registration holds the parameters of [RacesService.Register]. All fields are required.
+// Registration holds the parameters of [RacesService.Register], all required.
 type Registration struct {
 	Horse   HorseNumber
 	Race    RaceID  // the race's MainRaceID
 	UserKey UserKey // the key of the horse's owner
 }
 
-// RegistrationReceipt is the response that confirms a registration, whose shape is undocumented.
+// RegistrationReceipt is the response that confirms a registration. Its shape is undocumented.
 // Printing or logging it omits the body, which may contain keys.
 type RegistrationReceipt struct {
 	StatusCode int             // from 200 to 299

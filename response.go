@@ -158,7 +158,6 @@ func ageOf(header http.Header) time.Duration {
 	return time.Duration(max(age, 0)) * time.Second
 }
 
-// DriftKind is the kind of a [Drift].
 type DriftKind string
 
 const (

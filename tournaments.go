@@ -14,10 +14,10 @@ import (
 	"github.com/horseracing-go/horseracing/internal/decode"
 )
 
-// TournamentsService reads tournaments. It is [Client.Tournaments].
+// TournamentsService reads tournaments.
 type TournamentsService struct{ *backend }
 
-// Tournament is a tournament, open or finished. The meaning of Turf is undocumented.
+// Tournament is a tournament, open or finished.
 type Tournament struct {
 	ID                       TournamentID            `json:"_id,omitzero" decode:"strict"`
 	Name                     string                  `json:"name"`
@@ -102,7 +102,7 @@ func (p *AdditionalPrize) members() map[string]any {
 	}
 }
 
-// Equal reports whether both prizes hold the same values. The currency's name is not compared.
+// Equal reports whether both prizes hold the same values, of any currency.
 func (p AdditionalPrize) Equal(other AdditionalPrize) bool {
 	return p.Token.Equal(other.Token) && p.TreasuryToken.Equal(other.TreasuryToken) &&
 		p.Sugar.Equal(other.Sugar) && slices.Equal(p.Items, other.Items)
@@ -142,8 +142,7 @@ func (p AdditionalPrize) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Open returns the open tournaments, perhaps none. The shape of the response is undocumented: an array
-// or a single tournament is accepted, as by Get.
+// Open returns the open tournaments, perhaps none. An array or a single tournament is accepted.
 //
 // GET /api/v1/tournaments/open:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#411-open-tournaments
@@ -175,8 +174,8 @@ func (s *TournamentsService) Results(q ResultsQuery) *Pager[Tournament] {
 	return newPager(s, finishedTournaments, q)
 }
 
-// Follow returns a [Follower] of the finished tournaments. It reads the listing of
-// [TournamentsService.Results]. If tournaments can take longer than a day, set a longer Lookback.
+// Follow returns a [Follower] of the finished tournaments. If they can take longer than a day, set a
+// longer Lookback.
 func (s *TournamentsService) Follow(q FollowQuery) *Follower[Tournament] {
 	return newFollower(s, finishedTournaments, q)
 }

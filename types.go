@@ -27,8 +27,7 @@ type HorseNumber int64
 // RaceID is the main_race_id of a race.
 type RaceID int64
 
-// TournamentID is the _id of a tournament. It must not be empty, "." or "..", or contain a control
-// character.
+// TournamentID is the _id of a tournament. It must not be empty or a dot segment of a path.
 type TournamentID string
 
 // pathID is an id within a path: a HorseNumber, a RaceID or a TournamentID.
@@ -92,8 +91,8 @@ const TierOmega TierID = 5
 // orDefault returns the tier that a query for t reads.
 func (t TierID) orDefault() TierID { return cmp.Or(t, TierOmega) }
 
-// TierName is the name of a tier, as in horses and races. As with the other types of strings,
-// undocumented values pass through.
+// TierName is the name of a tier, as in horses and races. Undocumented values of types of strings pass
+// through.
 type TierName string
 
 const (
@@ -107,8 +106,8 @@ type Tier struct {
 	Name TierName `json:"name"`
 }
 
-// TierByName returns the number of a tier by its name, in any case, if it is documented, as
-// only that of Omega is. [RacesService.Tiers] finds out the others.
+// TierByName returns the number of a tier by its name, in any case, if it is documented, as only that
+// of Omega is; see [RacesService.Tiers].
 func TierByName(name TierName) (id TierID, ok bool) {
 	if !strings.EqualFold(string(name), string(TierNameOmega)) {
 		return 0, false
@@ -124,16 +123,15 @@ func (t TierID) Name() (name TierName, ok bool) {
 	return TierNameOmega, true
 }
 
-// Timestamp is an instant in milliseconds since the Unix epoch, and in UTC if it was decoded. The
-// zero value means null or an absent member. To compare two, name the embedded time:
-// t.Before(other.Time).
+// Timestamp is an instant in milliseconds since the Unix epoch, in UTC if it was decoded. The zero value
+// means null or an absent member. To compare two, name the embedded time: t.Before(other.Time).
 //
-// Instants outside the years 1 to 9999 cannot be decoded, nor can numbers from 900,000,000 to
-// 100,000,000,000, which are taken for times in seconds. In BSON a Timestamp is a date, and in
-// database/sql a time.Time; Scan also reads milliseconds, and the texts that drivers of SQLite write.
+// Instants outside the years 1 to 9999 cannot be decoded, nor can numbers that are taken for times in
+// seconds (1998 to 5138). In BSON a Timestamp is a date, and in database/sql a time.Time; Scan also
+// reads milliseconds, and the texts that drivers of SQLite write.
 type Timestamp struct{ time.Time }
 
-// NewTimestamp returns t in UTC, truncated to the millisecond. The zero time is the zero Timestamp.
+// NewTimestamp returns t in UTC, truncated to the millisecond.
 func NewTimestamp(t time.Time) Timestamp {
 	if t.IsZero() {
 		return Timestamp{}
@@ -230,8 +228,8 @@ func timestampOf(milliseconds int64) Timestamp {
 }
 
 // UserKey is the key of a user, which some operations require. It is decoded like a string, but
-// prints, logs and encodes as "[redacted]". Only request bodies, including those of [Client.Do],
-// contain the key itself; string(key) returns it. database/sql refuses it.
+// prints, logs and encodes as "[redacted]", and database/sql refuses it. Only request bodies,
+// including those of [Client.Do], contain the key itself; string(key) returns it.
 //
 // Some parts of Go reveal it: fmt in unexported fields and with the verbs %p and %w, encoding/json
 // as a map key, encoding/gob, BSON and CBOR, and GODEBUG=http2debug=2.
@@ -239,7 +237,6 @@ type UserKey string
 
 func (k UserKey) problem() error { return checkPasted("the user key", string(k)) }
 
-// String returns "[redacted]", or the empty string for an empty key.
 func (k UserKey) String() string {
 	if k == "" {
 		return ""
@@ -264,12 +261,11 @@ func (k UserKey) Value() (driver.Value, error) {
 	return nil, errors.New("a UserKey is not written to a database: convert it to a string if it must be")
 }
 
-// Gender is the gender of a horse.
 type Gender string
 
 const GenderStallion Gender = "Stallion"
 
-// RaceType is which time wins a race or a tournament: the best or the worst, as its values suggest.
+// RaceType is which time wins, the best or the worst, as its values suggest.
 type RaceType string
 
 const (
@@ -277,7 +273,7 @@ const (
 	RaceTypeWorstTime RaceType = "worst_time"
 )
 
-// RaceStatus is the state of a race, empty on finished ones. The order of states is undocumented.
+// RaceStatus is the state of a race, empty on finished ones.
 type RaceStatus string
 
 const RaceStatusInProgress RaceStatus = "In progress" // of open races

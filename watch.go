@@ -24,7 +24,6 @@ type Snapshot struct {
 	At      time.Time    // when Races was read, by the local clock
 }
 
-// RaceChangeKind is the kind of a [RaceChange].
 type RaceChangeKind string
 
 const (
