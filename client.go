@@ -168,7 +168,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		decoding:    decode.Options{Whole: json.JoinOptions(decode.Lenient, roomForHorses), Member: tolerant, Obvious: obvious, ID: idOf},
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
-		pages:       tierPages{first: map[tierPage]string{}},
+		pages:       tierPages{first: map[tierPage]position{}},
 	}
 	if cfg.drift != nil {
 		b.decoding.Whole = json.JoinOptions(decode.KnownMembers, roomForHorses)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -248,33 +249,44 @@ func (s *source[T]) page(ctx context.Context, r walk.PageRequest) ([]entry.Entry
 	if err != nil {
 		return nil, err
 	}
-	hasStart, hasPosition := false, false
+	if how := s.place(l, r); how != "" {
+		return nil, listingError(op, &walk.Problem{How: how, IsIgnored: true})
+	}
+	hasStart := slices.ContainsFunc(l.entries, func(e entry.Entry[*T]) bool { return !e.NoStart })
+	hasPosition := slices.ContainsFunc(l.entries, func(e entry.Entry[*T]) bool { return !e.NoStart && e.ID != "" })
+	// The next page is requested from a start. A full page without a position has another form: ten errors would say no more.
+	if n := len(l.entries); !s.byOffset && n > 0 && !hasStart || n >= listing.PageSize && !hasPosition {
+		return nil, withoutPosition(l.entries[0].Err)
+	}
+	return l.entries, nil
+}
+
+// place gives the entries of a page their starts. It returns how they show that the body of the request was
+// ignored, or the empty string.
+func (s *source[T]) place(l *list[T], r walk.PageRequest) (how string) {
+	var first position
 	for i := range l.entries {
 		e := &l.entries[i]
 		start, tier := s.startAndTier(e.Value)
 		e.Start, e.NoStart = start.UnixMilli(), start.UnixMilli() <= 0
 		if how := s.mismatch(r, e.Start, tier); how != "" {
-			return nil, listingError(op, &walk.Problem{How: how, IsIgnored: true})
+			return how
 		}
 		isPlaced := e.ID != "" && !e.NoStart
+		if isPlaced && first.id == "" {
+			first = position{e.ID, e.Start}
+		}
 		if e.Err == nil && !isPlaced {
 			e.Err = l.entryError(i, e.ID, e.JSON, &decode.Error{Err: errors.New("an entry without an id or a start time has no position in the listing")})
 		}
-		if hasStart, hasPosition = hasStart || !e.NoStart, hasPosition || isPlaced; e.Err != nil {
+		if e.Err != nil {
 			e.Value = nil
 		}
 	}
-	// The next page is requested from a start. A full page without a position has another form: ten errors would say no more.
-	if n := len(l.entries); !s.byOffset && n > 0 && !hasStart || n >= listing.PageSize && !hasPosition {
-		return nil, withoutPosition(l.entries[0].Err)
+	if first.id != "" && s.backend.pages.isOther(tierPage{s.route, s.tier.orDefault()}, first) {
+		return "the page of another tier came"
 	}
-	if n := len(l.entries); n > 0 && hasPosition {
-		first := l.entries[0]
-		if s.backend.pages.isOther(tierPage{s.route, s.tier.orDefault()}, fmt.Sprint(first.ID, first.Start)) {
-			return nil, listingError(op, &walk.Problem{How: "the page of another tier came", IsIgnored: true})
-		}
-	}
-	return l.entries, nil
+	return ""
 }
 
 // body returns the body of a request. The service has defaults for absent members.
@@ -311,20 +323,26 @@ func (s *source[T]) mismatch(r walk.PageRequest, start int64, tier TierID) strin
 // are undocumented, so a page of another tier, from a cache by URL, is known by its first entry.
 type tierPages struct {
 	mu    sync.Mutex
-	first map[tierPage]string
+	first map[tierPage]position
 }
 
-type tierPage struct {
-	route string
-	tier  TierID
-}
+type (
+	tierPage struct {
+		route string
+		tier  TierID
+	}
+	position struct {
+		id    string
+		start int64
+	}
+)
 
 // isOther reports whether a page that begins with an entry was that of another tier.
-func (p *tierPages) isOther(page tierPage, first string) bool {
+func (p *tierPages) isOther(page tierPage, first position) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for other, key := range p.first {
-		if other.route == page.route && other.tier != page.tier && key == first {
+	for other, entry := range p.first {
+		if other.route == page.route && other.tier != page.tier && entry == first {
 			return true
 		}
 	}
