@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"database/sql/driver"
 	"encoding"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/big"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/horseracing-go/horseracing/internal/bson"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
@@ -131,12 +131,12 @@ func (b *BigInt) UnmarshalText(text []byte) error {
 func (b BigInt) AppendText(out []byte) ([]byte, error)                 { return append(out, b.String()...), nil }
 func (b BigInt) MarshalBinary() ([]byte, error)                        { return b.MarshalText() }
 func (b *BigInt) UnmarshalBinary(data []byte) error                    { return b.UnmarshalText(data) }
-func (b BigInt) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(b.String()) }
+func (b BigInt) MarshalBSONValue() (kind byte, data []byte, err error) { return bsonText(b.String()) }
 func (b *BigInt) UnmarshalBSONValue(kind byte, data []byte) error {
-	return bson.ReadText(b, kind, data)
+	return readBSONText(b, kind, data)
 }
 func (b BigInt) ProxyBSON() (any, error)          { return b.String(), nil }
-func (b *BigInt) UnmarshalBSON(data []byte) error { return bson.ReadText(b, bson.String, data) }
+func (b *BigInt) UnmarshalBSON(data []byte) error { return readBSONText(b, bsonString, data) }
 func (b BigInt) Value() (driver.Value, error)     { return b.String(), nil }
 func (b *BigInt) Scan(value any) error            { return scanText(b, value) }
 
@@ -205,14 +205,36 @@ func (n *Number) UnmarshalText(text []byte) error {
 func (n Number) AppendText(out []byte) ([]byte, error)                 { return append(out, n.String()...), nil }
 func (n Number) MarshalBinary() ([]byte, error)                        { return n.MarshalText() }
 func (n *Number) UnmarshalBinary(data []byte) error                    { return n.UnmarshalText(data) }
-func (n Number) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(n.String()) }
+func (n Number) MarshalBSONValue() (kind byte, data []byte, err error) { return bsonText(n.String()) }
 func (n *Number) UnmarshalBSONValue(kind byte, data []byte) error {
-	return bson.ReadText(n, kind, data)
+	return readBSONText(n, kind, data)
 }
 func (n Number) ProxyBSON() (any, error)          { return n.String(), nil }
-func (n *Number) UnmarshalBSON(data []byte) error { return bson.ReadText(n, bson.String, data) }
+func (n *Number) UnmarshalBSON(data []byte) error { return readBSONText(n, bsonString, data) }
 func (n Number) Value() (driver.Value, error)     { return n.String(), nil }
 func (n *Number) Scan(value any) error            { return scanText(n, value) }
+
+// Types of BSON values.
+const (
+	bsonString byte = 0x02
+	bsonDate   byte = 0x09
+	bsonNull   byte = 0x0a
+)
+
+// bsonText returns a BSON string: its length, the text and a NUL.
+func bsonText(text string) (kind byte, data []byte, err error) {
+	data = binary.LittleEndian.AppendUint32(nil, uint32(len(text)+1))
+	return bsonString, append(append(data, text...), 0), nil
+}
+
+// readBSONText reads a BSON string.
+func readBSONText(out encoding.TextUnmarshaler, kind byte, data []byte) error {
+	end := len(data) - 1
+	if kind != bsonString || end < 4 || int(binary.LittleEndian.Uint32(data)) != end-3 || data[end] != 0 {
+		return fmt.Errorf("a BSON value of type %#02x is not a string", kind)
+	}
+	return out.UnmarshalText(data[4:end])
+}
 
 // scanText reads what a driver returns for a number or a text. A float64 has lost digits.
 func scanText[T any, P interface {

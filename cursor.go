@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"github.com/horseracing-go/horseracing/internal/bson"
 	"github.com/horseracing-go/horseracing/internal/listing"
 )
 
@@ -68,11 +67,11 @@ func ParseCursor(text string) (Cursor, error) {
 func (c Cursor) AppendText(out []byte) ([]byte, error)                 { return append(out, c.text...), nil }
 func (c Cursor) MarshalBinary() ([]byte, error)                        { return c.MarshalText() }
 func (c *Cursor) UnmarshalBinary(data []byte) error                    { return c.UnmarshalText(data) }
-func (c Cursor) MarshalBSONValue() (kind byte, data []byte, err error) { return bson.Text(c.text) }
+func (c Cursor) MarshalBSONValue() (kind byte, data []byte, err error) { return bsonText(c.text) }
 func (c *Cursor) UnmarshalBSONValue(kind byte, data []byte) error {
-	return bson.ReadText(c, kind, data)
+	return readBSONText(c, kind, data)
 }
 func (c Cursor) ProxyBSON() (any, error)          { return c.text, nil }
-func (c *Cursor) UnmarshalBSON(data []byte) error { return bson.ReadText(c, bson.String, data) }
+func (c *Cursor) UnmarshalBSON(data []byte) error { return readBSONText(c, bsonString, data) }
 func (c Cursor) Value() (driver.Value, error)     { return c.text, nil }
 func (c *Cursor) Scan(value any) error            { return scanText(c, value) }

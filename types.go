@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/horseracing-go/horseracing/internal/bson"
 	"github.com/horseracing-go/horseracing/internal/decode"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
@@ -164,16 +163,16 @@ func (t Timestamp) MarshalJSON() ([]byte, error) {
 
 func (t Timestamp) MarshalBSONValue() (kind byte, data []byte, err error) {
 	if t.IsZero() {
-		return bson.Null, nil, nil
+		return bsonNull, nil, nil
 	}
-	return bson.Date, binary.LittleEndian.AppendUint64(nil, uint64(t.UnixMilli())), nil
+	return bsonDate, binary.LittleEndian.AppendUint64(nil, uint64(t.UnixMilli())), nil
 }
 
 func (t *Timestamp) UnmarshalBSONValue(kind byte, data []byte) error {
 	switch {
-	case kind == bson.Null:
+	case kind == bsonNull:
 		*t = Timestamp{}
-	case kind == bson.Date && len(data) == 8:
+	case kind == bsonDate && len(data) == 8:
 		*t = NewTimestamp(time.UnixMilli(int64(binary.LittleEndian.Uint64(data))))
 	default:
 		return fmt.Errorf("a BSON value of type %#02x is not a date", kind)
