@@ -92,11 +92,7 @@ func (s *Scheduler) Enter(ctx context.Context, w *Waiter, notify func()) error {
 // Report reports the signal of the request of w, and for how long its response holds its
 // route.
 func (s *Scheduler) Report(w *Waiter, signal Signal, hold Hold) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	s.routes.Report(now, w, signal, hold)
-	s.dispatch(now)
+	s.update(func(now time.Time) { s.routes.Report(now, w, signal, hold) })
 }
 
 // update makes a change, and then what it allows.
