@@ -165,7 +165,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		calls:       calls,
 		retry:       cfg.retry.withDefaults(defaultRetry),
 		pageRetries: max(0, cmp.Or(cfg.retry.Max, defaultPageRetries)),
-		decoding:    decode.Options{Whole: json.JoinOptions(decode.Lenient, roomForHorses), Member: tolerant, Obvious: obvious, ID: idOf},
+		decoding:    decode.Options{Whole: json.JoinOptions(decode.Lenient, roomForHorses), ID: idOf, Documented: documentedForm},
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
 		pages:       tierPages{first: map[tierPage]position{}},

@@ -1,6 +1,7 @@
 package horseracing
 
 import (
+	"bytes"
 	"cmp"
 	"database/sql/driver"
 	"encoding/binary"
@@ -12,10 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/horseracing-go/horseracing/internal/decode"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
@@ -305,44 +304,28 @@ const (
 	MissionKindTakePrizePlaceInXRaces  MissionKind = "take_prize_place_in_x_races"
 )
 
-var instants = json.UnmarshalFromFunc(readInstant)
-
-// readInstant reads an instant in ISO 8601, which is in UTC if it has no zone, or in milliseconds.
-func readInstant(d *jsontext.Decoder, t *time.Time) error {
-	text, err := d.ReadValue()
-	switch {
-	case err != nil:
-		return err
-	case text.Kind() == jsontext.KindNumber:
+// documentedForm returns the documented form of a value of a type in another notation: 12 for 12.0,
+// null for "" if null is documented, and an instant with its zone for one without, which is in UTC, or
+// in milliseconds. It returns nil if there is none.
+func documentedForm(value jsontext.Value, t reflect.Type) jsontext.Value {
+	isOptional := t.Kind() == reflect.Pointer
+	if isOptional {
+		t = t.Elem()
+	}
+	n, isInteger := parseInt64(value)
+	switch isInstant := t == reflect.TypeFor[time.Time](); {
+	case isOptional && string(value) == `""`:
+		return jsontext.Value("null")
+	case isInstant && isInteger:
 		var stamp Timestamp
-		err = stamp.UnmarshalJSON(text)
-		*t = stamp.Time
-		return err
+		if stamp.UnmarshalJSON(value) != nil {
+			return nil
+		}
+		return stamp.AppendFormat(nil, `"`+time.RFC3339Nano+`"`)
+	case isInstant:
+		return append(bytes.TrimSuffix(bytes.Clone(value), []byte(`"`)), `Z"`...)
+	case isInteger && reflect.Zero(t).CanInt():
+		return strconv.AppendInt(nil, n, 10)
 	}
-	if *t, err = time.Parse(`"2006-01-02T15:04:05"`, string(text)); err != nil { // which accepts fractions, too
-		err = json.Unmarshal(text, t)
-	}
-	return err
+	return nil
 }
-
-var obvious = decode.Obvious(tolerant)
-
-// tolerant are the options for a single value that did not fit. They accept values with
-// one obvious meaning: 12.0 for an integer, "" for a text that may be null, and instants in
-// the forms that readInstant names.
-var tolerant = json.JoinOptions(decode.Lenient, json.WithUnmarshalers(json.JoinUnmarshalers(instants, json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
-	value, kind := reflect.ValueOf(out).Elem(), d.PeekKind()
-	isInteger, isOptional := value.CanInt() && kind == jsontext.KindNumber, value.Kind() == reflect.Pointer && kind == jsontext.KindString
-	if !isInteger && !isOptional {
-		return errors.ErrUnsupported
-	}
-	text, err := d.ReadValue()
-	if n, ok := parseInt64(text); isInteger && ok && !value.OverflowInt(n) {
-		value.SetInt(n)
-	} else if isOptional && string(text) == `""` {
-		value.SetZero()
-	} else if err == nil {
-		err = json.Unmarshal(text, out, decode.Lenient, json.WithUnmarshalers(instants))
-	}
-	return err
-}))))

@@ -20,10 +20,12 @@ import (
 
 // Options say how the entries of a response are read.
 type Options struct {
-	Whole   json.Options           // of an entry as a whole, as most can be read: if drift is wanted, an unknown member does not fit
-	Member  json.Options           // of a member, after the whole did not fit: values with one obvious meaning are accepted
-	ID      func(entry any) string // how an entry names itself; empty if it has no id
-	Obvious json.Options           // of a member that does not fit with Member either; if it fits then, that is drift
+	Whole json.Options           // of an entry as a whole, as most can be read: if drift is wanted, an unknown member does not fit
+	ID    func(entry any) string // how an entry names itself; empty if it has no id
+
+	// Documented returns the documented form of a value of a type in another notation, such as 12 for 12.0,
+	// or nil if there is none.
+	Documented func(value jsontext.Value, t reflect.Type) jsontext.Value
 }
 
 // Drift is a member that a type lacks, or that has another type.
@@ -146,48 +148,54 @@ func (r *reader) value(text jsontext.Value, out reflect.Value, pointer string, i
 
 // leaf reads a value as a whole.
 func (r *reader) leaf(text jsontext.Value, out reflect.Value, pointer string, isStrict bool) {
-	err := json.Unmarshal(text, out.Addr().Interface(), r.Member)
-	switch {
-	case err == nil:
-	case json.Unmarshal(text, out.Addr().Interface(), r.Obvious) == nil:
+	isOdd := false
+	scalars := json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
+		if kind := d.PeekKind(); kind == jsontext.KindBeginArray || kind == jsontext.KindBeginObject {
+			return errors.ErrUnsupported // its scalars are read
+		}
+		scalar, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err = r.scalar(scalar, out); err != nil && r.obvious(scalar, out) {
+			isOdd, err = true, nil
+		}
+		return err
+	})
+	err := json.Unmarshal(text, out.Addr().Interface(), Lenient, json.WithUnmarshalers(scalars))
+	if isOdd || err != nil && !isStrict {
 		r.note(pointer, true)
-	case isStrict:
+	}
+	if err == nil {
+		return
+	}
+	out.SetZero()
+	if isStrict {
 		problem := newError(err)
 		problem.Field = pointer + problem.Field
 		r.err = cmp.Or(r.err, problem)
-		out.SetZero()
-	default:
-		r.note(pointer, true)
-		out.SetZero()
 	}
 }
 
-// Obvious returns options that also read a string with JSON in it as that, 0 and 1 as booleans, and a
-// date with a space in place of the T.
-func Obvious(member json.Options) json.Options {
-	others, _ := json.GetOption(member, json.WithUnmarshalers)
-	return json.JoinOptions(member, json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, out any) error {
-		isString, isBool := d.PeekKind() == jsontext.KindString, reflect.TypeOf(out).Elem().Kind() == reflect.Bool
-		if !isString && !isBool {
-			return errors.ErrUnsupported
-		}
-		text, err := d.ReadValue()
-		if err != nil || json.Unmarshal(text, out, member) == nil {
-			return err
-		}
-		inner := string(text)
-		_ = json.Unmarshal(text, &inner) // fails for a number
-		if isBool && (inner == "0" || inner == "1") {
-			inner = strconv.FormatBool(inner == "1")
-		}
-		if inner == "null" {
-			return errors.ErrUnsupported
-		}
-		if json.Unmarshal([]byte(inner), out, member) == nil {
-			return nil
-		}
-		return json.Unmarshal(bytes.Replace(text, []byte(" "), []byte("T"), 1), out, member)
-	}), others)))
+// scalar reads a value that is neither an array nor an object.
+func (r *reader) scalar(text jsontext.Value, out any) error {
+	err := json.Unmarshal(text, out, Lenient)
+	if documented := r.Documented(text, reflect.TypeOf(out).Elem()); err != nil && documented != nil {
+		return json.Unmarshal(documented, out, Lenient)
+	}
+	return err
+}
+
+// obvious reads a value of another type than documented, if it has one obvious meaning: a string with
+// JSON in it, 0 and 1 for a boolean, and a date with a space in place of the T.
+func (r *reader) obvious(text jsontext.Value, out any) bool {
+	inner := string(text)
+	_ = json.Unmarshal(text, &inner) // fails for a number
+	if isBool := reflect.TypeOf(out).Elem().Kind() == reflect.Bool; isBool && (inner == "0" || inner == "1") {
+		inner = strconv.FormatBool(inner == "1")
+	}
+	date := bytes.Replace(text, []byte(" "), []byte("T"), 1)
+	return inner != "null" && r.scalar(jsontext.Value(inner), out) == nil || r.scalar(date, out) == nil
 }
 
 // hasFields reports whether values of a type are objects with documented members.
