@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log"
@@ -13,6 +12,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/ledger"
+	"github.com/horseracing-go/horseracing/ledger/sqlite"
 )
 
 // A bot that enters a horse into each open race. Each minute it settles what is unknown, and it
@@ -25,7 +25,7 @@ func Example() {
 	dir, _ := os.MkdirTemp("", "ledger")
 	defer os.RemoveAll(dir)
 
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "races.db")+"?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
+	db, err := sqlite.Open(filepath.Join(dir, "races.db"))
 	if err != nil {
 		log.Fatal(err)
 	}

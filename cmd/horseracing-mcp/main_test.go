@@ -96,10 +96,21 @@ func open(t *testing.T, set settings) (*horseracingtest.Server, session) {
 	return fake, inMemoryAs(t, fake, set, nil, "")
 }
 
+// createLedger makes a ledger, unless another run has.
+func createLedger(t *testing.T, fake *horseracingtest.Server, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		double.NoError(t, database.Create(t.Context(), path, fake.Client()))
+	}
+}
+
 func inMemoryAs(t *testing.T, fake *horseracingtest.Server, set settings, host *mcp.ClientOptions, version string) session {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	program := &server{settings: set}
+	if set.path != "" {
+		createLedger(t, fake, set.path)
+	}
 	double.NoError(t, program.init(&connection.Service{Client: fake.Client(program.options()...), UserKey: fake.UserKey(0), From: connection.Variables}))
 	server := double.Must(program.Connect(t.Context(), there, nil))
 	s := connect(t, here, host, version)
@@ -236,6 +247,10 @@ func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
 	fake := newFake(t)
 	setEnv(t, fake)
 	args := []string{"-ledger", filepath.Join(t.TempDir(), "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
+	var stderr bytes.Buffer
+	double.Equal(t, "status without a ledger", 2, run(t.Context(), args, os.Getenv, nil, nil, &stderr))
+	double.FailIf(t, !strings.Contains(stderr.String(), "horseracing ledger --create "+args[1]), "it prints %s", &stderr)
+	createLedger(t, fake, args[1])
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
@@ -274,6 +289,7 @@ func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
 			fake := newFake(t)
 			setEnv(t, fake)
 			path := filepath.Join(t.TempDir(), "paid.jsonl")
+			createLedger(t, fake, path)
 			s, command := launch(t, io.Discard, "-ledger", path, "-max-fee", "3", "-daily", "10")
 			plan := s.plan(1).Plan
 			ctx, cancel := context.WithCancel(t.Context())
@@ -326,6 +342,7 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 			stderr := double.Must(os.Create(filepath.Join(folder, "stderr")))
 			defer stderr.Close()
 			args := []string{"-ledger", filepath.Join(folder, "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
+			createLedger(t, fake, args[1])
 			first, command := launch(t, stderr, args...)
 			plan := first.plan(1).Plan
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {

@@ -23,19 +23,22 @@ type remainder struct {
 }
 
 // remainder returns what may still be paid after a fee that is planned.
-func (s *server) remainder(ctx context.Context, planned horseracing.BigInt) remainder {
-	today, all, _ := s.Limits.Left(context.WithoutCancel(ctx), s.ledger, planned) // sketch: the error is for the caller
-	out := remainder{LeftToday: amountOf(today)}                                  // which is always limited
+func (s *server) remainder(ctx context.Context, planned horseracing.BigInt) (out remainder, err error) {
+	today, all, err := s.Limits.Left(ctx, s.ledger, planned)
+	if err != nil {
+		return out, err
+	}
+	out.LeftToday = amountOf(today) // which is always limited
 	if all != nil {
 		out.Left = new(amountOf(all))
 	}
-	return out
+	return out, nil
 }
 
 // plan is a registration that this run has planned.
 type plan struct {
 	enter.Entry
-	fee horseracing.BigInt
+	seen enter.Sight
 }
 
 type planArgs struct {
@@ -57,10 +60,13 @@ func (s *server) plan(ctx context.Context, _ *mcp.CallToolRequest, in planArgs) 
 	if err != nil {
 		return out, err
 	}
-	out.Against, out.Fee, out.remainder = s.against(e, seen), amountOf(seen.Race.EntryFee), s.remainder(ctx, horseracing.BigInt{})
+	out.Against, out.Fee = s.against(e, seen), amountOf(seen.Race.EntryFee)
+	if out.remainder, err = s.remainder(ctx, horseracing.BigInt{}); err != nil {
+		return out, err
+	}
 	if len(out.Against) == 0 {
 		out.Plan = fmt.Sprintf("%d-%d-%s-%s", in.Horse, in.Race, seen.Race.EntryFee, rand.Text())
-		s.plans.Store(out.Plan, plan{e, seen.Race.EntryFee})
+		s.plans.Store(out.Plan, plan{e, seen})
 	}
 	return out, nil
 }
@@ -95,24 +101,22 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in regi
 		return out, coded("plan_again: nothing was sent: the plan was not made since this program was started; make a new one with plan_registration, and pass it unchanged")
 	}
 	p := known.(plan)
-	seen, err := p.Look(ctx)
+	seen, fee := p.seen, p.seen.Race.EntryFee
 	if e, failed := p.Known(ctx); failed != nil {
 		return out, fmt.Errorf("nothing was sent: %w", failed)
 	} else if paid(e.State) != "no" { // by an earlier call
 		return outcome(e, nil), nil
 	}
-	if err != nil {
-		return out, fmt.Errorf("nothing was sent: %w", err)
-	}
-	against, fee := s.against(p.Entry, seen), seen.Race.EntryFee
-	if !fee.Equal(p.fee) {
-		against = append(against, fmt.Sprintf("the fee is now %s tokens, in the plan it is %s: make a new plan", amountOf(fee).Tokens, amountOf(p.fee).Tokens))
-	}
-	if len(against) > 0 {
-		return registered{State: ledger.Refused, Note: "nothing was sent: " + strings.Join(against, "; ")}, nil
+	if err := seen.Race.CheckEntry(seen.Horse, s.now()); err != nil {
+		return unsent(err), nil
+	} else if err := p.Ledger.Check(ctx, p.Registration, fee); err != nil {
+		return refused(err)
 	}
 	if s.confirm {
-		rest := s.remainder(ctx, fee)
+		rest, err := s.remainder(ctx, fee)
+		if err != nil {
+			return out, fmt.Errorf("nothing was sent: %w", err)
+		}
 		words := fmt.Sprintf("Pay %s tokens to enter horse %d, %.60q, into race %d, %.60q, of tier %.30q, which starts at %s? Then %s tokens are left today",
 			amountOf(fee).Tokens, p.Horse, words(seen.Horse.Name), p.Race, words(seen.Race.Info.Name), words(seen.Race.Tier), instant(seen.Race.StartTime.Time), rest.LeftToday.Tokens)
 		if rest.Left != nil {
@@ -123,13 +127,22 @@ func (s *server) register(ctx context.Context, req *mcp.CallToolRequest, in regi
 		}
 	}
 	e, err := p.Register(ctx, fee)
-	switch {
-	case errors.Is(err, ledger.ErrBudget): // another call has paid meanwhile
-		return registered{State: ledger.Refused, Note: "nothing was sent: " + err.Error()}, nil
-	case e.State == "":
-		return out, fmt.Errorf("nothing was sent: %w", err)
+	if e.State == "" || e.Time.IsZero() && errors.Is(err, ledger.ErrEntered) { // not in the ledger
+		return refused(err)
 	}
 	return outcome(e, err), nil
+}
+
+// refused returns the result of a registration that was not sent, because of the ledger or of what it saw of the race.
+func refused(err error) (out registered, _ error) {
+	if errors.Is(err, ledger.ErrBudget) || errors.Is(err, ledger.ErrFee) || errors.Is(err, ledger.ErrEntered) {
+		return unsent(err), nil
+	}
+	return out, fmt.Errorf("nothing was sent: %w", err)
+}
+
+func unsent(err error) registered {
+	return registered{State: ledger.Refused, Note: fmt.Sprintf("nothing was sent: %s: make a new plan", strings.TrimPrefix(err.Error(), "horseracing: "))}
 }
 
 // outcome returns the result for an entry. An error counts if the ledger could not be written.
@@ -250,7 +263,8 @@ func (s *server) listLedger(ctx context.Context, _ *mcp.CallToolRequest, in list
 	}
 	slices.Reverse(entries)
 	paid, held := ledger.Sum(entries, time.Time{})
-	out.Paid, out.PerhapsPaid, out.remainder = amountOf(paid), amountOf(held), s.remainder(ctx, horseracing.BigInt{})
+	out.Paid, out.PerhapsPaid = amountOf(paid), amountOf(held)
 	out.list = listOf(ctx, entries, in, entryOf)
-	return out, nil
+	out.remainder, err = s.remainder(ctx, horseracing.BigInt{})
+	return out, err
 }

@@ -59,8 +59,8 @@ func TestWhatIsNotAllowedOrHasChangedIsRefused(t *testing.T) {
 		"beyond the limit of the day": {set: func(l *settings) { l.Daily = tokens(t, "7.4") }, paid: 2, want: "7.5 tokens are above the limit of 7.4"},
 		"beyond the budget":           {set: func(l *settings) { l.Budget = tokens(t, "2.5") }, paid: 1, want: "5 tokens are above the limit of 2.5"},
 		"another horse":               {set: func(l *settings) { l.horses = []horseracing.HorseNumber{2, 3} }, want: "does not allow this horse"},
-		"the fee is lower now":        {change: func(r *horseracing.Race) { r.EntryFee = *tokens(t, "1") }, want: "the fee is now 1 tokens"},
-		"it was entered by hand":      {change: func(r *horseracing.Race) { r.Participants = []horseracing.RaceParticipant{{Number: 1}} }, want: "already in it"},
+		"the fee is lower now":        {change: func(r *horseracing.Race) { r.EntryFee = *tokens(t, "1") }, want: "the race costs 1000000000000000000 now, and not 2500000000000000000"},
+		"it was entered by hand":      {change: func(r *horseracing.Race) { r.Participants = []horseracing.RaceParticipant{{Number: 1}} }, want: "already entered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := allowed(t)

@@ -101,6 +101,10 @@ func TestAServiceThatIsDownIsASentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := allowed(t)
 		fake, s := open(t, l)
+		addRace(t, fake, 1, func(r *horseracing.Race) {
+			r.StartTime = horseracing.NewTimestamp(fake.Now().Add(24 * time.Hour))
+			r.RegistrationDeadline = r.StartTime
+		})
 		p, other := s.plan(1).Plan, s.plan(3).Plan
 		if got := s.register(other); got.State != ledger.Entered {
 			t.Errorf("%+v", got)

@@ -90,10 +90,7 @@ func (s *server) init(remote *connection.Service) (err error) {
 	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, s.register)
 	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, s.settle)
 	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, s.listLedger)
-	if s.database, err = database.OpenOrCreate(context.Background(), s.path, s.client); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	s.ledger, err = ledger.Open(context.Background(), s.database, s.client, s.Limits.Options()...)
+	s.ledger, s.database, err = database.Ledger(context.Background(), s.path, s.client, s.Limits.Options()...)
 	return err
 }
 

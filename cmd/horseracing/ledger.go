@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +19,9 @@ import (
 
 // ledgerOptions are the flags of the command ledger.
 type ledgerOptions struct {
-	sum, settle  bool
-	decide, note string
-	horse, race  int64
+	create, sum, settle bool
+	decide, note        string
+	horse, race         int64
 }
 
 func (p *program) ledgerCommand() *cobra.Command {
@@ -29,30 +30,30 @@ func (p *program) ledgerCommand() *cobra.Command {
 		if err := o.check(c.Flags()); err != nil {
 			return err
 		}
-		entries, err := database.Read(c.Context(), args[0])
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("there is no ledger %s", args[0])
-		case err != nil:
-			return err
-		case o.settle || o.decide != "":
+		if o.create || o.settle || o.decide != "" {
 			return p.withService(c, args, func(ctx context.Context, s *service, args []string) error {
 				return changeLedger(ctx, p, s, args[0], o)
 			})
-		case o.sum:
-			return printSums(p, entries)
 		}
-		return printList(p, entryLayout, entries, nil)
+		entries, err := database.Read(c.Context(), args[0])
+		switch {
+		case err != nil:
+			return err
+		case o.sum:
+			return printList(p, sumLayout, append(sums(entries), sumsByDay(entries)...), nil)
+		}
+		return printLedger(p, args[0], entries)
 	})
 	flags := c.Flags()
-	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today (in UTC), and by state")
+	flags.BoolVar(&o.create, "create", false, "make the ledger, in a new file, or in the PostgreSQL database of a URL")
+	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today, by state, and by day (in UTC)")
 	flags.BoolVar(&o.settle, "settle", false, "read once the races of registrations whose outcome is unknown, and record the outcomes")
 	flags.StringVar(&o.decide, "decide", "", "record that the unknown outcome is `entered|absent`")
 	flags.Int64Var(&o.horse, "horse", 0, "with --decide, the `NUMBER` of the horse")
 	flags.Int64Var(&o.race, "race", 0, "with --decide, the main_race_id, a `NUMBER`")
 	flags.StringVar(&o.note, "note", "", "with --decide, a `TEXT` that says how you know")
 	p.serviceFlags(flags, false)
-	c.MarkFlagsMutuallyExclusive("sum", "settle", "decide")
+	c.MarkFlagsMutuallyExclusive("create", "sum", "settle", "decide")
 	return c
 }
 
@@ -68,17 +69,16 @@ func (o *ledgerOptions) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// changeLedger settles or decides what is unknown in a ledger, and shows the ledger.
+// changeLedger makes a ledger, or settles or decides what is unknown in one and shows it.
 func changeLedger(ctx context.Context, p *program, s *service, path string, o ledgerOptions) error {
-	db, err := database.Open(path)
+	if o.create {
+		return database.Create(ctx, path, s.Client)
+	}
+	l, db, err := database.Ledger(ctx, path, s.Client)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	l, err := ledger.Open(ctx, db, s.Client)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
 	if o.settle {
 		err = l.Settle(ctx)
 	} else {
@@ -97,9 +97,21 @@ var entryLayout = layout[ledger.Entry]{fields: []field[ledger.Entry]{
 	words("NOTE", func(e *ledger.Entry) string { return e.Note }),
 }}
 
+// printLedger prints entries, what outcomes wait for, and in tables also what was paid on each day.
+func printLedger(p *program, path string, entries []ledger.Entry) error {
+	if slices.ContainsFunc(entries, isOpen) {
+		p.say(fmt.Sprintf("what is sending or unknown waits until its race lists the horse, or an hour after the start only others; "+
+			"until then the fee counts as paid: horseracing ledger %s --settle reads the races", database.Name(path)))
+	}
+	if err := printList(p, entryLayout, entries, nil); err != nil || p.printsJSON() || len(entries) == 0 {
+		return err
+	}
+	return printList(p, sumLayout, sumsByDay(entries), nil)
+}
+
 // sumOfState is a line of --sum.
 type sumOfState struct {
-	What string `json:"what"` // a state, or "paid" or "perhaps paid", in all or today
+	What string `json:"what"` // a state, or "paid" or "perhaps paid", in all, today or on a day
 	N    int    `json:"entries"`
 	Fees string `json:"fees"` // in tokens
 }
@@ -110,11 +122,29 @@ var sumLayout = layout[sumOfState]{fields: []field[sumOfState]{
 	words("FEES (TOKENS)", func(s *sumOfState) string { return s.Fees }).toTheRight(),
 }}
 
-// printSums prints the sums of entries.
-func printSums(p *program, entries []ledger.Entry) error {
+func isPaid(e ledger.Entry) bool { return e.State == ledger.Entered }
+
+func isOpen(e ledger.Entry) bool { return e.State == ledger.Sending || e.State == ledger.Unknown }
+
+// sumsByDay returns what was paid, and perhaps paid, on each day on which entries were sent.
+func sumsByDay(entries []ledger.Entry) (lines []sumOfState) {
+	dayOf := func(e ledger.Entry) string { return e.Time.UTC().Format(time.DateOnly) }
+	days := map[string][]ledger.Entry{}
+	for _, e := range entries {
+		days[dayOf(e)] = append(days[dayOf(e)], e)
+	}
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		lines = append(lines, sumOf("paid on "+day, days[day], isPaid))
+		if slices.ContainsFunc(days[day], isOpen) {
+			lines = append(lines, sumOf("perhaps paid on "+day, days[day], isOpen))
+		}
+	}
+	return lines
+}
+
+// sums returns the sums of all entries.
+func sums(entries []ledger.Entry) []sumOfState {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	isPaid := func(e ledger.Entry) bool { return e.State == ledger.Entered }
-	isOpen := func(e ledger.Entry) bool { return e.State == ledger.Sending || e.State == ledger.Unknown }
 	lines := []sumOfState{
 		sumOf("paid", entries, isPaid),
 		sumOf("perhaps paid", entries, isOpen),
@@ -124,7 +154,7 @@ func printSums(p *program, entries []ledger.Entry) error {
 	for _, state := range []ledger.State{ledger.Sending, ledger.Entered, ledger.Unknown, ledger.Refused, ledger.Absent} {
 		lines = append(lines, sumOf(fmt.Sprint(state), entries, func(e ledger.Entry) bool { return e.State == state }))
 	}
-	return printList(p, sumLayout, lines, nil)
+	return lines
 }
 
 func sumOf(what string, entries []ledger.Entry, counts func(ledger.Entry) bool) sumOfState {

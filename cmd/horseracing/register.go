@@ -32,7 +32,7 @@ func (p *program) registerCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.Int64Var((*int64)(&o.Horse), "horse", 0, "the `NUMBER` of the horse")
 	flags.Int64Var((*int64)(&o.Race), "race", 0, "the main_race_id of the race, a `NUMBER`")
-	flags.StringVar(&o.path, "ledger", "", "the `FILE` of the ledger; created if it does not exist")
+	flags.StringVar(&o.path, "ledger", "", "the `FILE` of the ledger, or the URL of a PostgreSQL database that has it")
 	flags.BoolVar(&o.yes, "yes", false, "register, and pay")
 	flags.Func("max-fee", "the most `TOKENS` that this fee may be; default unlimited", enter.Tokens(&o.MaxFee))
 	flags.Func("daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited", enter.Tokens(&o.Daily))
@@ -47,7 +47,7 @@ func (o *registerOptions) check() error {
 	for _, flag := range []struct {
 		name      string
 		isMissing bool
-	}{{"--horse NUMBER", o.Horse <= 0}, {"--race NUMBER", o.Race <= 0}, {"--ledger FILE, which is created if it does not exist", o.path == ""}} {
+	}{{"--horse NUMBER", o.Horse <= 0}, {"--race NUMBER", o.Race <= 0}, {"--ledger FILE", o.path == ""}} {
 		if flag.isMissing {
 			missing = append(missing, flag.name)
 		}
@@ -69,25 +69,21 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 	if o.yes && p.demo {
 		return usageError("--demo has no race to pay for: leave --yes out")
 	}
-	open := database.OpenOrEmpty
-	if o.yes {
-		open = database.OpenOrCreate
+	l, db, err := database.Ledger(ctx, o.path, s.Client, o.Options()...)
+	if errors.Is(err, database.ErrNone) && !o.yes {
+		p.say(err.Error())
+		l, db, err = database.Empty(ctx, s.Client, o.Options()...)
 	}
-	db, err := open(ctx, o.path, s.Client)
 	if err != nil {
 		return unpaid(err)
 	}
 	defer db.Close()
-	l, err := ledger.Open(ctx, db, s.Client, o.Options()...)
-	if err != nil {
-		return unpaid(fmt.Errorf("%s: %w", o.path, err))
-	}
 	e := enter.Entry{Client: s.Client, Ledger: l, Registration: o.Registration}
 	if !o.yes {
 		return p.dryRun(ctx, e, o)
 	}
 	p.isPaying.Store(true)
-	entry, err := register(ctx, e, o.path)
+	entry, err := register(ctx, e, database.Name(o.path))
 	if entry.State == "" { // nothing is in the ledger
 		return err
 	}

@@ -30,6 +30,7 @@ func newRegistration(t *testing.T) (fake *horseracingtest.Server, args []string,
 	t.Helper()
 	fake, file = newFake(t, horseracingtest.WithSchedule(0)), filepath.Join(t.TempDir(), "paid.jsonl")
 	fake.AddRaces(openRace(fake, 7), openRace(fake, 8), openRace(fake, 9))
+	double.NoError(t, database.Create(t.Context(), file, fake.Client()))
 	return fake, []string{"register", "--ledger", file, "--horse", fmt.Sprint(fake.Horses(0)[0]), "--race", "7", "--yes"}, file
 }
 

@@ -3,7 +3,7 @@
 //	go run ./examples/register                                    what it would enter
 //	go run ./examples/register -yes -max-fee 2.5 -budget 20       enters and pays until Ctrl-C
 //
-// Each minute it reads the open races and enters those that fit. Its ledger, a file, keeps it
+// Each minute it reads the open races and enters those that fit. Its ledger, a file of SQLite, keeps it
 // from paying for a race twice and from exceeding the budget, even if it is killed and
 // started again.
 //
@@ -16,7 +16,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,11 +28,10 @@ import (
 	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/examples/internal/service"
 	"github.com/horseracing-go/horseracing/ledger"
+	"github.com/horseracing-go/horseracing/ledger/sqlite"
 )
 
 type bot struct {
@@ -55,6 +53,7 @@ func main() {
 	budget := flag.String("budget", "10", "pay at most so many `TOKENS` in all, by the ledger")
 	atOnce := flag.Int("at-once", 1, "the horse is in so many open `RACES` at most")
 	path := flag.String("ledger", "register.db", "the `FILE` that says what was paid")
+	create := flag.Bool("create", false, "make that file, before the first start")
 	flag.Parse()
 	ctx := untilSignal()
 
@@ -64,7 +63,7 @@ func main() {
 	}))
 	if fake != nil { // it ends with this run, and so does its ledger
 		key, *horse = string(fake.UserKey(0)), int64(fake.Horses(0)[0])
-		*path = filepath.Join(os.TempDir(), fmt.Sprintf("register-%d.db", os.Getpid()))
+		*path, *create = filepath.Join(os.TempDir(), fmt.Sprintf("register-%d.db", os.Getpid())), true
 	}
 	most, errFee := horseracing.ParseUnits(*maxFee, horseracing.TokenDecimals)
 	inAll, errBudget := horseracing.ParseUnits(*budget, horseracing.TokenDecimals)
@@ -74,13 +73,15 @@ func main() {
 	if *horse < 1 || key == "" {
 		log.Fatal("name a horse with -horse, and its owner's key in HORSERACING_USER_KEY")
 	}
-	_, missing := os.Stat(*path)
-	db, err := sql.Open("sqlite", "file:"+*path+"?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
+	if _, err := os.Stat(*path); err != nil && !*create { // it may be lost
+		log.Fatal(err, ": -create makes a new ledger, that of horseracing ledger --create FILE fits, too")
+	}
+	db, err := sqlite.Open(*path)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	if missing != nil { // the first start
+	if *create {
 		if err := ledger.Create(ctx, db, client); err != nil {
 			log.Fatal(err)
 		}
@@ -211,12 +212,14 @@ var errLedger = errors.New("the ledger failed")
 // ends the round.
 func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
 	r := horseracing.Registration{Horse: b.horse, Race: race.MainRaceID, UserKey: b.userKey}
-	did, err := "fits", b.ledger.Check(ctx, r, race.EntryFee)
-	if b.pays && err == nil {
+	did, entry, err := "fits", ledger.Entry{}, error(nil)
+	if b.pays {
 		did = "entered"
-		_, err = b.ledger.Register(ctx, r, race.EntryFee)
+		entry, err = b.ledger.Register(ctx, r, race.EntryFee) // it looks at the race once more
+	} else {
+		err = b.ledger.Check(ctx, r, race.EntryFee)
 	}
-	refusal, isRefusal := errors.AsType[*horseracing.APIError](err)
+	refusal, isOfService := errors.AsType[*horseracing.APIError](err)
 	_, isUnsent := errors.AsType[*horseracing.TransportError](err)
 	switch {
 	case err == nil:
@@ -228,7 +231,9 @@ func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
 		b.print(race.MainRaceID, "skipped: %v", err)
 	case errors.Is(err, horseracing.ErrUnauthorized), errors.Is(err, horseracing.ErrRateLimited), isUnsent:
 		return false, err
-	case isRefusal:
+	case isOfService && entry.State == "": // it could not look
+		return false, err
+	case isOfService:
 		b.refused[race.MainRaceID] = true
 		b.print(race.MainRaceID, "refused: %v", refusal)
 	default:

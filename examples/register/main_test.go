@@ -18,6 +18,7 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
+	"github.com/horseracing-go/horseracing/ledger/sqlite"
 )
 
 const asProgram = "REGISTER_AS_PROGRAM" // the test binary is the program
@@ -38,7 +39,7 @@ func try(t *testing.T, test func(t *testing.T, fake *horseracingtest.Server, b *
 	t.Helper()
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		addRaces(fake, tokens("1"), 1, 2, 3)
-		db := double.Must(sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "l.db")+"?mode=rwc"))
+		db := double.Must(sqlite.Open(filepath.Join(t.TempDir(), "l.db")))
 		defer db.Close()
 		database = db
 		double.NoError(t, ledger.Create(t.Context(), db, fake.Client()))
@@ -151,7 +152,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 		defer fake.Close()
 		addRaces(fake, tokens("1"), 1)
 		path := filepath.Join(t.TempDir(), "l")
-		program := exec.Command(os.Args[0], "-yes", "-horse", "1", "-ledger", path)
+		program := exec.Command(os.Args[0], "-create", "-yes", "-horse", "1", "-ledger", path)
 		program.Env = append(os.Environ(), asProgram+"=1", "HORSERACING_BASE_URL="+fake.URL, "HORSERACING_API_KEY="+fake.APIKey, "HORSERACING_USER_KEY="+string(fake.UserKey(0)))
 		started, ended := make(chan *os.Process, 1), make(chan struct{})
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
@@ -174,7 +175,7 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 		_ = program.Wait() // its status counts
 		close(ended)
 		var states []ledger.State
-		for _, e := range double.Must(ledger.Read(t.Context(), double.Must(sql.Open("sqlite", path)))) {
+		for _, e := range double.Must(ledger.Read(t.Context(), double.Must(sqlite.Open(path)))) {
 			states = append(states, e.State)
 		}
 		double.Equal(t, output.String()+"status", test.status, program.ProcessState.ExitCode())

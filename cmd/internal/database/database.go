@@ -1,4 +1,4 @@
-// Package database opens the ledgers of the programs, which are files of SQLite.
+// Package database opens the ledgers of the programs: files of SQLite, or databases of PostgreSQL, named by their URLs.
 package database
 
 import (
@@ -7,23 +7,59 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
-	"path/filepath"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
 	"github.com/horseracing-go/horseracing/ledger/sqlite"
 )
 
-// Open opens the database in a file, which must be there.
+// IsURL reports whether path is the URL of a database of PostgreSQL.
+func IsURL(path string) bool {
+	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
+}
+
+// Name returns path without a password.
+func Name(path string) string {
+	if u, err := url.Parse(path); IsURL(path) && err == nil {
+		return u.Redacted()
+	} else if IsURL(path) {
+		return "postgres://…"
+	}
+	return path
+}
+
+// ErrNone is returned if there is no ledger.
+var ErrNone = errors.New("there is no ledger")
+
+// Open opens the database of a ledger, and creates none.
 func Open(path string) (*sql.DB, error) {
+	if IsURL(path) {
+		return sql.Open("pgx", path)
+	}
 	if _, err := os.Stat(path); err != nil {
-		return nil, err
+		return nil, explained(path, err)
 	}
 	return sqlite.Open(path)
 }
 
-// Read returns the entries of the ledger in a file.
+// explained returns an error that names the ledger, and the command that makes one if there is none.
+func explained(path string, err error) error {
+	table, isSQL := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err)
+	if errors.Is(err, fs.ErrNotExist) || isSQL && table.SQLState() == "42P01" { // an undefined table
+		return fmt.Errorf("%w %s: horseracing ledger --create %[2]s makes one", ErrNone, Name(path))
+	}
+	return fmt.Errorf("%s: %w", Name(path), err)
+}
+
+// Read returns the entries of a ledger.
 func Read(ctx context.Context, path string) ([]ledger.Entry, error) {
 	db, err := Open(path)
 	if err != nil {
@@ -32,52 +68,57 @@ func Read(ctx context.Context, path string) ([]ledger.Entry, error) {
 	defer db.Close()
 	entries, err := ledger.Read(ctx, db)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, explained(path, err)
 	}
 	return entries, nil
 }
 
-// OpenOrCreate makes an empty ledger for client if there is no file. It has its name only once it is complete, so
-// whoever finds an empty file knows that a ledger was lost.
-func OpenOrCreate(ctx context.Context, path string, client *horseracing.Client) (*sql.DB, error) {
+// Ledger opens a ledger, whose database is to be closed. An error matches ErrNone if there is none.
+func Ledger(ctx context.Context, path string, client *horseracing.Client, opts ...ledger.Option) (*ledger.Ledger, *sql.DB, error) {
 	db, err := Open(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return db, err
-	}
-	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new") // which only the user can read
 	if err != nil {
-		if reason, ok := errors.AsType[*fs.PathError](err); ok { // without the name of the part
-			err = reason.Err
-		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, err
 	}
-	part.Close()
-	defer os.Remove(part.Name())
-	if db, err = sqlite.Open(part.Name()); err != nil {
-		return nil, err
+	l, err := ledger.Open(ctx, db, client, opts...)
+	if err != nil {
+		db.Close()
+		return nil, nil, explained(path, err)
 	}
-	if err := errors.Join(ledger.Create(ctx, db, client), db.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Link(part.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) { // another process was faster
-		return nil, err
-	}
-	if folder, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = folder.Sync() // some systems cannot
-		folder.Close()
-	}
-	return Open(path)
+	return l, db, nil
 }
 
-// OpenOrEmpty is a ledger in memory if there is no file, for dry runs: they create nothing.
-func OpenOrEmpty(ctx context.Context, path string, client *horseracing.Client) (*sql.DB, error) {
-	db, err := Open(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return db, err
+// Create makes a ledger, in a new file that only the user can read, or in a database of PostgreSQL.
+func Create(ctx context.Context, path string, client *horseracing.Client) error {
+	if !IsURL(path) {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s exists, and was not changed", path)
+		} else if err != nil {
+			return err
+		}
+		file.Close()
 	}
-	if db, err = sql.Open("sqlite", ":memory:"); err != nil {
-		return nil, err
+	db, err := Open(path)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(ledger.Create(ctx, db, client), db.Close())
+	if err != nil && !IsURL(path) {
+		os.Remove(path)
+	}
+	return err
+}
+
+// Empty opens a ledger in memory, for dry runs.
+func Empty(ctx context.Context, client *horseracing.Client, opts ...ledger.Option) (*ledger.Ledger, *sql.DB, error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1) // each connection has a memory of its own
-	return db, ledger.Create(ctx, db, client)
+	if err := ledger.Create(ctx, db, client); err != nil {
+		return nil, nil, err
+	}
+	l, err := ledger.Open(ctx, db, client, opts...)
+	return l, db, err
 }
