@@ -154,13 +154,21 @@ func drawFees(byTier map[horseracing.TierID][]horseracing.Race, about string) (*
 		if err := addBox(p, len(names), fees); err != nil {
 			return nil, err
 		}
-		names = append(names, fmt.Sprintf("%d (%d)", tier, len(fees)))
+		name := fmt.Sprint("tier ", tier)
+		if races := byTier[tier]; len(races) > 0 && races[0].Tier != "" {
+			name = string(races[0].Tier)
+		}
+		names = append(names, fmt.Sprintf("%s (%d)", name, len(fees)))
 	}
 	nameX(p, names)
-	p.Y.Min, p.Y.Max = math.Floor(p.Y.Min), math.Ceil(p.Y.Max)
+	p.Y.Min, p.Y.Max = p.Y.Min-0.1, p.Y.Max+0.1 // the whiskers do not touch the edge
 	p.Y.Tick.Marker = plot.TickerFunc(func(low, high float64) (ticks []plot.Tick) {
-		for e := math.Ceil(low); e <= high; e++ {
-			ticks = append(ticks, plot.Tick{Value: e, Label: strconv.FormatFloat(math.Pow(10, e), 'f', -1, 64)})
+		for e := math.Floor(low); e <= high; e++ {
+			for _, digit := range []float64{1, 2, 5} {
+				if at := e + math.Log10(digit); low <= at && at <= high {
+					ticks = append(ticks, plot.Tick{Value: at, Label: strconv.FormatFloat(digit*math.Pow(10, e), 'g', 6, 64)})
+				}
+			}
 		}
 		return ticks
 	})

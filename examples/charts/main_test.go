@@ -57,8 +57,8 @@ func TestEachPictureSaysItsRacesUnitsAndSource(t *testing.T) {
 	if err := errors.Join(errFees, errStarts, errTimes); err != nil {
 		t.Fatal(err)
 	}
-	if fees.Y.Min != 0 || fees.Y.Max != 2 { // 1 to 100 tokens; the free race is left out
-		t.Errorf("fees from 10^%v to 10^%v, want 1 to 100", fees.Y.Min, fees.Y.Max)
+	if fees.Y.Min >= 0 || fees.Y.Min < -0.2 || fees.Y.Max <= 2 || fees.Y.Max > 2.2 { // 1 to 100 tokens, with room; the free race is left out
+		t.Errorf("fees from 10^%v to 10^%v, want a little more than 1 to 100", fees.Y.Min, fees.Y.Max)
 	}
 	if starts.Y.Max <= 1 || starts.Y.Max > 1.2 || !strings.HasSuffix(starts.Title.Text, "1.5 a day") { // two races at four on one of two days, below the end of the axis
 		t.Errorf("%q, the axis ends at %v", starts.Title.Text, starts.Y.Max)

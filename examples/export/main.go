@@ -21,7 +21,9 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"net/url"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -153,10 +155,16 @@ func main() {
 	}
 }
 
+// uri returns the name of a database with options for the driver: a path may contain ? and #.
+func uri(path, options string) string {
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), OmitHost: true, RawQuery: options}
+	return file.String()
+}
+
 // open opens or creates the database. It refuses a database of another program, and one of
 // another service, because the ids there mean other races.
 func (x *export) open(ctx context.Context, path string) (err error) {
-	x.db, err = sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate")
+	x.db, err = sql.Open("sqlite", uri(path, "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"))
 	if err != nil {
 		return err
 	}
@@ -403,7 +411,7 @@ func (x *export) addHorses(ctx context.Context) error {
 
 // addRegistrations stores the entries of a ledger in place of those stored before.
 func (x *export) addRegistrations(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=rw&_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", uri(path, "mode=rw&_pragma=busy_timeout(5000)"))
 	if err != nil {
 		return err
 	}

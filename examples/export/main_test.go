@@ -44,6 +44,8 @@ func newExport(t *testing.T, fake *horseracingtest.Server, path string, opts ...
 	x.client = fake.Client(append(opts, horseracing.WithSkipHandler(x.skip))...)
 	must(t, x.open(t.Context(), path))
 	t.Cleanup(func() { x.db.Close() })
+	_, err := os.Stat(path) // whatever its name contains
+	must(t, err)
 	return x
 }
 
@@ -51,7 +53,7 @@ func newFake(t *testing.T, history int) (fake *horseracingtest.Server, path stri
 	t.Helper()
 	fake = horseracingtest.NewServer(horseracingtest.WithHistory(history), horseracingtest.WithSchedule(0))
 	t.Cleanup(fake.Close)
-	return fake, filepath.Join(t.TempDir(), "races.sqlite")
+	return fake, filepath.Join(t.TempDir(), "what?#%.sqlite")
 }
 
 func change(t *testing.T, db *sql.DB, text string) {
