@@ -27,7 +27,7 @@ func (p *program) doctorCommand() *cobra.Command {
 				return err
 			}
 			if p.demo {
-				report.Service, report.Contains = "the embedded fake (--demo)", "This report is about the fake, not about the service."
+				report.Settings, report.Service, report.Contains = "", "the embedded fake (--demo)", "This report is about the fake, not about the service."
 			}
 			return cmp.Or(err, p.printReport(ctx, report, markdown))
 		}, d.Options()...)

@@ -31,6 +31,7 @@ func TestTheDoctorOfAServiceThatIsDownIsStatus5(t *testing.T) {
 	t.Parallel()
 	transcript(t, newFake(t), "doctor-down", nil)
 	transcript(t, newFake(t), "doctor-down-route", nil)
+	transcript(t, newFake(t), "doctor-cut", nil)
 }
 
 func TestAnInterruptedDoctorReportsWhatItFound(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/horseracing/internal/doctor"
@@ -100,6 +101,20 @@ func (p *program) abandon(r signals.Received) int {
 		return r.Status()
 	}
 	return p.exit(context.Background(), fmt.Errorf("%w, so the fee may be paid: run the same command again to find out", horseracing.ErrOutcomeUnknown))
+}
+
+// sayWhatIsAwaited says, if ctx ends long before the returned function is called, that a
+// registration is waited for.
+func (p *program) sayWhatIsAwaited(ctx context.Context) (stop func()) {
+	over := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		select {
+		case <-over:
+		case <-time.After(time.Second):
+			p.say("waiting for the response to the registration that was sent, whose fee may be paid; another Ctrl-C ends this at once")
+		}
+	})
+	return func() { close(over) }
 }
 
 // refusesKey reports whether the service refuses the key, rather than so many requests.

@@ -258,14 +258,14 @@ func TestParseTimeReadsDatesAndAges(t *testing.T) {
 // Warnings about retries are left out.
 //
 // The status follows if it is not 0. $NAME stands for a value of places: $URL of the fake, $DIR a
-// folder, $NOTHING, and those of the test. After env -i no variable is set.
+// folder, $OWN that of profiles, $NOTHING, and those of the test. After env -i no variable is set.
 //
 // Other commands are fault JSON, which injects a fault, advance TIME, which advances the clock of
 // the fake, race JSON, which adds a race, paid and requests, which print how many registrations and
 // requests the fake has had, write FILE TEXT, and files, which prints the names of those in $DIR.
 func transcript(t *testing.T, fake *horseracingtest.Server, name string, places map[string]string) {
 	t.Helper()
-	all := map[string]string{"URL": fake.URL, "DIR": t.TempDir(), "NOTHING": ""}
+	all := map[string]string{"URL": fake.URL, "DIR": t.TempDir(), "OWN": t.TempDir(), "NOTHING": ""}
 	maps.Copy(all, places)
 	var back []string
 	for name, value := range all {
@@ -278,14 +278,14 @@ func transcript(t *testing.T, fake *horseracingtest.Server, name string, places 
 		for i, word := range words {
 			words[i] = os.Expand(word, func(name string) string { return all[name] })
 		}
-		printed, err := perform(t, fake, all["DIR"], words)
+		printed, err := perform(t, fake, all["DIR"], all["OWN"], words)
 		double.Equal(t, command, nil, err)
 		return strings.NewReplacer(back...).Replace(printed)
 	})
 }
 
 // perform executes a command of a transcript.
-func perform(t *testing.T, fake *horseracingtest.Server, dir string, words []string) (printed string, err error) {
+func perform(t *testing.T, fake *horseracingtest.Server, dir, own string, words []string) (printed string, err error) {
 	t.Helper()
 	rest := []byte(strings.Join(words[1:], " "))
 	switch words[0] {
@@ -308,10 +308,10 @@ func perform(t *testing.T, fake *horseracingtest.Server, dir string, words []str
 	case "requests":
 		return fmt.Sprint(fake.RequestCount()), nil
 	case "mode":
-		info, err := os.Stat(filepath.Join(dir, "horseracing", "profiles.json"))
+		info, err := os.Stat(filepath.Join(own, "horseracing", "profiles.json"))
 		return fmt.Sprint(info.Mode()), err
 	case "share":
-		return "", os.Chmod(filepath.Join(dir, "horseracing", "profiles.json"), 0o640)
+		return "", os.Chmod(filepath.Join(own, "horseracing", "profiles.json"), 0o640)
 	case "files":
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		return strings.Join(files, "\n"), err
@@ -326,7 +326,7 @@ func perform(t *testing.T, fake *horseracingtest.Server, dir string, words []str
 		variables, words = append(variables, words[0]), words[1:]
 	}
 	var input string
-	variables = slices.DeleteFunc(append(variables, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir), func(variable string) bool {
+	variables = slices.DeleteFunc(append(variables, "XDG_CONFIG_HOME="+own, "XDG_CACHE_HOME="+own), func(variable string) bool {
 		text, isInput := strings.CutPrefix(variable, "INPUT=")
 		if isInput {
 			input = strings.ReplaceAll(text, "|", "\n")

@@ -83,6 +83,7 @@ func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err
 		return p.dryRun(ctx, e, o)
 	}
 	p.isPaying.Store(true)
+	defer p.sayWhatIsAwaited(ctx)()
 	entry, err := register(ctx, e, database.Name(o.path))
 	if entry.State == "" { // nothing is in the ledger
 		return err

@@ -22,6 +22,7 @@ const contains = "This report names the host. It contains no key. If a line is m
 // Report is what was found out. It is without keys.
 type Report struct {
 	Service     string         `json:"service"`
+	Settings    string         `json:"settings,omitempty"` // where they come from
 	At          time.Time      `json:"at"`
 	SDK         string         `json:"sdk"`
 	Go          string         `json:"go"`
@@ -70,6 +71,10 @@ func (r *Report) finish(d *Doctor, isInterrupted bool) {
 	if service, err := url.Parse(d.service.BaseURL()); err == nil { // a client has one that can be read
 		r.Service = service.Scheme + "://" + service.Host
 	}
+	from := d.service.From
+	if r.Settings = from.BaseURL + ", " + from.APIKey; d.service.UserKey != "" {
+		r.Settings += ", " + from.UserKey
+	}
 	r.At, r.SDK, r.Go, r.System = time.Now().UTC().Truncate(time.Second), horseracing.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
 	r.Contains, r.Interrupted, r.Requests, r.Failed, r.Failures = contains, isInterrupted, d.probe.requests, d.probe.failed(), d.probe.failures
 	keys := redact.New(d.service.APIKey, string(d.service.UserKey))
@@ -102,6 +107,9 @@ func (r *Report) WriteText(w io.Writer, width int, bullet string, isVerbose bool
 	paragraphs := []string{
 		fmt.Sprintf("%s, examined %s with SDK %s, %s, %s: %s.", r.Service, r.At.Format("2006-01-02 15:04 UTC"), r.SDK, r.Go, r.System, requests),
 		r.Contains,
+	}
+	if r.Settings != "" {
+		paragraphs = append(paragraphs, "Settings: "+r.Settings+".")
 	}
 	var others []string
 	for _, f := range r.Findings {
