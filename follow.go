@@ -30,10 +30,10 @@ type FollowQuery struct {
 // successful poll. A race with participants but without a FinalOrder is held back until it has one, or
 // until another race is listed that starts more than Lookback later.
 //
-// A Follower keeps its position as a [Pager] does. If you store [Follower.Cursor] in the transaction
-// that handles an entry, no entry is handled twice, and none is missed, even across restarts, unless
-// its result appears too late (see [FollowQuery]), or more than 700 entries start within Lookback. A
-// second loop at a time fails with ErrInvalidArgument.
+// A Follower keeps its position, and refuses a second loop at a time, as a [Pager] does. If you store
+// [Follower.Cursor] in the transaction that handles an entry, no entry is handled twice, and none
+// is missed, even across restarts, unless its result appears too late (see [FollowQuery]), or
+// more than 700 entries start within Lookback.
 type Follower[T any] struct {
 	source  source[T]
 	poller  listing.Poller[T]

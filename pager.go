@@ -49,8 +49,8 @@ type Entry[T any] struct {
 // up to date, use [Follower.CatchUp]. No request is made until it is ranged over.
 //
 // A pager keeps its position: after a break or an error, range again to continue after the last entry
-// yielded, or save its [Cursor] and resume in another process. A second loop at a time fails with
-// ErrInvalidArgument.
+// yielded, or save its [Cursor] and resume in another process. It is not safe for concurrent use: a
+// second loop at a time fails with ErrInvalidArgument.
 //
 // Every error ends the loop. A [*DecodeError] of an entry that cannot be read is yielded in its
 // position, or before its page if it has no start time, and a [*TieOverflowError] if all entries of

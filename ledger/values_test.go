@@ -8,7 +8,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
-// It stands here because the tests of the root do without a driver. The columns of SQLite and of PostgreSQL
+// It is in this package because the tests of the root do without a driver. The columns of SQLite and of PostgreSQL
 // are of other types, so that what is stored in them is read in every form.
 func TestARaceIsReadBackFromADatabaseAsItWas(t *testing.T) {
 	db := connect(t, newAddress(t))
