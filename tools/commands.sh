@@ -38,7 +38,6 @@ while read -r command; do
 	'go mod '* | 'go doc -all github.com'*) folder=$work/program ;;
 	*examples/web\ run* | *examples/register\ -yes* | *watch* | *--follow*) seconds=20 wanted=124 ;; # until it is interrupted
 	*' --race 4711 '*) wanted=3 ;; # no such race
-	*'ledger races.ledger '*) wanted=1 ;; # which a run that pays creates
 	esac
 	case $command in horseracing*) environment=("${service[@]}") ;; esac
 	status=0
