@@ -75,7 +75,6 @@ type TournamentParticipant struct {
 	Total          float64     `json:"total,omitzero"`   // zero if there is none; meaning and unit undocumented
 }
 
-// PrizeItem is an item of an [AdditionalPrize].
 type PrizeItem struct {
 	ID   string `json:"_id"`
 	Type string `json:"type"`
