@@ -7,11 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,7 +20,6 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
 
@@ -242,34 +238,6 @@ func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 	}
 }
 
-func TestRetryDoesNotMultiplyTheLoadOfAnOutage(t *testing.T) {
-	for _, down := range []httpmock.Responder{httpmock.NewStringResponder(503, ""), httpmock.NewErrorResponder(double.ErrReset)} {
-		synctest.Test(t, func(t *testing.T) {
-			now := down
-			c, mock := double.Mocked(t, func(req *http.Request) (*http.Response, error) { return now(req) })
-			load := func(ctx context.Context, calls int) int {
-				before := mock.GetTotalCallCount()
-				for range calls {
-					c.Races.Open(ctx)
-				}
-				return mock.GetTotalCallCount() - before
-			}
-			if n := load(t.Context(), 1000); n > 1100 {
-				t.Errorf("1000 calls into an outage made %d requests", n)
-			}
-			ended, cancel := context.WithCancel(t.Context())
-			cancel()
-			double.Equal(t, "requests of calls whose context has ended, which earn no retries", 0, load(ended, 500))
-			double.Equal(t, "requests of 100 calls into a long outage", 100, load(t.Context(), 100))
-			// Back again: successes earn retries for the next failure.
-			now = httpmock.NewStringResponder(200, "[]")
-			load(t.Context(), 500)
-			now = down
-			double.Equal(t, "requests of 10 calls after the service was back", 4*10, load(t.Context(), 10))
-		})
-	}
-}
-
 // A body may be cut at a length that the response announces. Another attempt may get all of it.
 func TestReadIsRetriedIfItsBodyEndsTooEarlyOrIsEmpty(t *testing.T) {
 	do := func(ctx context.Context, c *horseracing.Client) error {
@@ -347,27 +315,6 @@ func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 	double.Equal(t, "a Follower and a Pager that nobody made have no position", true, follower.Cursor().IsZero() && pager.Cursor().IsZero())
 }
 
-// Neither a certificate that is not trusted nor a server without TLS changes by itself.
-func TestRetryIgnoresWhatKeepsTLSFromWorking(t *testing.T) {
-	for text, start := range map[string]func(*httptest.Server){
-		"certificate": (*httptest.Server).StartTLS,
-		"should the base URL begin with http:// instead?": (*httptest.Server).Start,
-	} {
-		server := httptest.NewUnstartedServer(http.NotFoundHandler())
-		server.Config.ErrorLog = log.New(io.Discard, "", 0)
-		start(server)
-		defer server.Close()
-		c := double.Connect(t, strings.Replace(server.URL, "http://", "https://", 1), nil)
-		for _, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.Register} {
-			err := call(t.Context(), c)
-			transport, ok := errors.AsType[*horseracing.TransportError](err)
-			if !ok || !strings.Contains(err.Error(), text) || errors.Is(err, horseracing.ErrOutcomeUnknown) || transport.Attempts != 1 {
-				t.Errorf("%v", err)
-			}
-		}
-	}
-}
-
 func TestCallLeavesTheCallersHTTPClientAlone(t *testing.T) {
 	pool := &http.Transport{MaxIdleConnsPerHost: 3}
 	mine := &http.Client{Transport: pool}
@@ -421,30 +368,6 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 			double.Equal(t, "the outcome is unknown", test.isUnknown, errors.Is(err, horseracing.ErrOutcomeUnknown))
 			_, isAPI := errors.AsType[*horseracing.APIError](err)
 			double.Equal(t, "an *APIError", strings.Contains(test.text, "status") && !test.isUnknown, isAPI)
-		})
-	}
-}
-
-// An attempt ends after its time, by the option or by the http.Client, also in a body that drips.
-func TestAttemptTimeoutCoversTheBody(t *testing.T) {
-	for name, test := range map[string]struct {
-		fault       horseracingtest.Fault
-		option, own time.Duration
-		want        error
-	}{
-		"a body that drips": {horseracingtest.Fault{Times: -1, Drip: time.Second}, time.Minute, 10 * time.Second, context.DeadlineExceeded},
-		"a 500 that drips":  {horseracingtest.Fault{Times: -1, Drip: time.Second, Status: 500, Body: strings.Repeat("x", 3000)}, 10 * time.Second, time.Minute, horseracing.ErrServer},
-	} {
-		double.RunBubble(t, name, func(t *testing.T, server *horseracingtest.Server) {
-			server.Inject(test.fault)
-			own := *server.HTTPClient()
-			own.Timeout = test.own
-			c := server.Client(horseracing.WithHTTPClient(&own), horseracing.WithAttemptTimeout(test.option),
-				horseracing.WithRetry(horseracing.Retry{Max: 2, MinWait: 1, MaxWait: 1}))
-			started := time.Now()
-			double.Error(t, "error", test.want, "", onePage(t.Context(), c))
-			double.Equal(t, "requests", 3, server.RequestCount())
-			double.Equal(t, "time of three attempts", 30*time.Second, time.Since(started).Round(time.Second))
 		})
 	}
 }

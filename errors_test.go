@@ -2,6 +2,7 @@ package horseracing_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"iter"
@@ -52,6 +53,7 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OpenRaces, httpmock.NewErrorResponder(&transport.TimeoutError{Timeout: 5 * time.Second, SetBy: "A"}), open + "no complete response within the 5s of A"},
 
 		{double.OneHorse, httpmock.NewErrorResponder(double.ErrReset), "GET /api/v1/horses/7: connection reset by peer"},
+		{double.OneHorse, httpmock.NewErrorResponder(tls.RecordHeaderError{Msg: "no TLS"}), "GET /api/v1/horses/7: tls: no TLS; the server does not speak TLS: should the base URL begin with http:// instead?"},
 		{missions, httpmock.NewErrorResponder(double.ErrReset), "GET /api/v1/horses/missions/7: connection reset by peer"},
 		{missions, double.Respond(200, "<html>"), "GET /api/v1/horses/missions/7: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 

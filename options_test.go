@@ -93,22 +93,6 @@ func TestWithTransportWrapperIsMadeOnceAroundTheOnesBefore(t *testing.T) {
 	double.Equal(t, "order", []string{"inner made", "outer made", "outer", "inner", "outer", "inner"}, order)
 }
 
-// The wrapper sends clones, as a transport does that retries.
-func TestWithTransportWrapperCannotSendARegistrationTwice(t *testing.T) {
-	c, mock := double.Mocked(t, httpmock.NewStringResponder(503, ""), double.Briefly, double.Wrap(func(next http.RoundTripper, req *http.Request) (resp *http.Response, err error) {
-		for range 3 {
-			again := req.Clone(req.Context())
-			again.Body, again.ContentLength = io.NopCloser(strings.NewReader(`{}`)), 2
-			if resp, err = next.RoundTrip(again); err != nil {
-				break
-			}
-		}
-		return resp, err
-	}))
-	double.Error(t, "Register", horseracing.ErrOutcomeUnknown, "", double.Register(t.Context(), c))
-	double.Equal(t, "requests", 1, mock.GetTotalCallCount())
-}
-
 // The context of an attempt stays what it is.
 func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	var sent []double.Sent
@@ -196,19 +180,6 @@ func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	})
 }
 
-func TestWithRateLimitSpacesRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sent []double.Sent
-		c := double.Client(t, double.Noting(&sent, httpmock.NewStringResponder(200, "[]")), horseracing.WithRateLimit(2, 3))
-		for range 7 {
-			double.Error(t, "a call", nil, "", double.OpenRaces(t.Context(), c))
-		}
-		const gap = 500 * time.Millisecond
-		double.Equal(t, "waits", []time.Duration{0, 0, gap, gap, gap, gap}, double.Waits(sent))
-		double.Error(t, "no token in time", context.DeadlineExceeded, "", double.OpenRaces(double.Within(t, gap/2), c))
-	})
-}
-
 // It fails before the second attempt, and the service refused the first.
 func TestWithLimiterThatFailsEndsOneCall(t *testing.T) {
 	for name, fail := range map[string]func() error{
@@ -281,6 +252,8 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 		"a write's after the 503 of a read":   {nil, 0, single, write, responses{refuse(503, "30")}, 0, 1, horseracing.ErrServer, 30 * s, "not sent"},
 		"a page's turn: nothing":              {nil, 0, nil, page, responses{refuse(429, "3000"), ok}, 3000 * s, 2, nil, 0, ""},
 		"a page's turn: the context":          {nil, 0, nil, page, responses{refuse(429, "3000")}, 3600 * s, 2, context.DeadlineExceeded, 3000 * s, "after status 429"},
+		"a burst of permits: nothing":         {horseracing.WithRateLimit(1, 2), 0, single, single, responses{ok}, 0, 2, nil, 0, ""},
+		"a permit that comes too late":        {horseracing.WithRateLimit(1.0/7200, 1), 0, single, single, responses{ok}, 0, 1, context.DeadlineExceeded, 0, "limiter"},
 		"a permit: nothing":                   {limit, 0, single, single, responses{ok, respond(429, ""), ok}, 40 * s, 3, nil, 0, ""},
 		"a response: WithAttemptTimeout":      {attempt(s), 3 * s, nil, write, responses{hang}, s, 1, horseracing.ErrOutcomeUnknown, 0, "within the 1s of WithAttemptTimeout"},
 		"a response: http.Client.Timeout":     {attempt(3 * s), s, nil, write, responses{hang}, s, 1, horseracing.ErrOutcomeUnknown, 0, "within the 1s of http.Client.Timeout"},

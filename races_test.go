@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -257,69 +255,4 @@ func TestRegisterIsSentOnceWhateverBreaks(t *testing.T) {
 			double.Equal(t, "requests", 1, int(sent.Load()))
 		})
 	}
-}
-
-func TestRegisterIsRetriedWhereNoConnectionWasMade(t *testing.T) {
-	proxy := httptest.NewServer(http.NotFoundHandler()) // connects to nothing
-	defer proxy.Close()
-	proxyURL, _ := url.Parse(proxy.URL)
-	for name, test := range map[string]struct {
-		url       string
-		transport *http.Transport
-		opt       horseracing.Option
-	}{
-		"refused":                    {double.Refused, &http.Transport{}, nil},
-		"refused, through a wrapper": {double.Refused, &http.Transport{}, double.Wrap(http.RoundTripper.RoundTrip)},
-		"the proxy refuses":          {double.Service, &http.Transport{Proxy: http.ProxyURL(proxyURL)}, nil},
-		"connecting takes long": {double.Service, &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}, horseracing.WithAttemptTimeout(30 * time.Millisecond)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var response horseracing.Response
-			c := double.Connect(t, test.url, &http.Client{Transport: test.transport}, double.Briefly, test.opt)
-			_, err := c.Races.Register(t.Context(), double.Entry, horseracing.CaptureResponse(&response))
-			double.Equal(t, fmt.Sprintf("%v says that it was not sent", err), true, err != nil && !errors.Is(err, horseracing.ErrOutcomeUnknown))
-			double.Equal(t, "attempts", 4, response.Attempts)
-		})
-	}
-}
-
-// A RoundTripper of the caller's own may send by ways that it does not trace, so that a missing
-// connection is no proof.
-func TestRegisterThroughATransportOfTheCallersIsNeverRetriedAfterAnError(t *testing.T) {
-	traced := func(req *http.Request) (*http.Response, error) {
-		httptrace.ContextClientTrace(req.Context()).GetConn("game.test:443")
-		return nil, double.ErrReset
-	}
-	beside := double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-		token, _ := http.NewRequestWithContext(req.Context(), http.MethodGet, double.Refused, nil)
-		_, _ = new(http.Transport).RoundTrip(token)
-		return next.RoundTrip(req)
-	})
-	for name, test := range map[string]struct {
-		respond httpmock.Responder
-		option  horseracing.Option
-	}{
-		"traces nothing":               {httpmock.NewErrorResponder(double.ErrReset), nil},
-		"traces that it wants one":     {traced, nil},
-		"a wrapper's request has none": {httpmock.NewErrorResponder(double.ErrReset), beside},
-	} {
-		c, mock := double.Mocked(t, test.respond, double.Briefly, test.option)
-		double.Error(t, name, horseracing.ErrOutcomeUnknown, "", double.Register(t.Context(), c))
-		double.Equal(t, name+": requests", 1, mock.GetTotalCallCount())
-	}
-}
-
-func TestRegisterIsNotSentIfTheContextEndsWhileItConnects(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	connects := func(context.Context, string, string) (net.Conn, error) {
-		cancel()
-		return nil, double.ErrReset
-	}
-	c := double.Connect(t, double.Service, &http.Client{Transport: &http.Transport{DialContext: connects}})
-	err := double.Register(ctx, c)
-	double.Error(t, "it is canceled", context.Canceled, "", err)
-	double.Equal(t, "an unknown outcome", false, errors.Is(err, horseracing.ErrOutcomeUnknown))
 }

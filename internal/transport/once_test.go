@@ -37,8 +37,10 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 		req.Header.Set("Idempotency-Key", "1")
 		req.Header["X-Idempotency-Key"] = nil
 		resp, err := wire.RoundTrip(req)
-		if _, again := wire.RoundTrip(req); again == nil || strings.Contains(again.Error(), "not sent") {
-			t.Errorf("it was sent twice, or was not sent at all: %v", again)
+		again := req.Clone(req.Context()) // as a transport sends it that retries
+		again.Body, again.ContentLength = io.NopCloser(strings.NewReader("{}")), 2
+		if _, err := wire.RoundTrip(again); err == nil || strings.Contains(err.Error(), "not sent") {
+			t.Errorf("it was sent twice, or was not sent at all: %v", err)
 		}
 		return resp, err
 	})}.RoundTrip(post)
@@ -107,17 +109,19 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 			return wire.RoundTrip(req)
 		}
 	}
-	hangs := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}}
+	var cancel context.CancelFunc
+	dial := func(do func(context.Context)) *http.Transport {
+		return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { do(ctx); return nil, errReset }}
+	}
+	address, _ := url.Parse(srv.URL)
 	for name, test := range map[string]struct {
 		transport http.RoundTripper
 		wrapper   func(*http.Request, *Wire) (*http.Response, error)
 		isUnsent  bool
 	}{
 		"no connection":                           {dials(nil), direct, true},
-		"none in time":                            {hangs, direct, true},
+		"none in time":                            {dial(func(ctx context.Context) { <-ctx.Done() }), direct, true},
+		"none before the context ends":            {dial(func(context.Context) { cancel() }), direct, true},
 		"a connection that is closed":             {dials(closed()), direct, false},
 		"another transport that wanted one":       {traced, direct, false},
 		"a connection of a protocol of its own":   {added, overTLS, false},
@@ -125,10 +129,13 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 		"no connection, after a request with one": {dials(nil), afterAnother(closed()), true},
 		"a connection, after a request with none": {dials(closed()), afterAnother(nil), false},
 		"no proxy":             {&http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return nil, errReset }}, direct, true},
+		"a proxy that refuses": {&http.Transport{Proxy: http.ProxyURL(address), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, overTLS, true}, //nolint:gosec // of the test
 		"a wrapper that fails": {dials(), func(req *http.Request, _ *Wire) (*http.Response, error) { return fails(req) }, false},
 	} {
 		wire := NewWire(test.transport)
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://game.test/", strings.NewReader("{}"))
+		ctx, end := context.WithCancel(t.Context())
+		cancel = end
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://game.test/", strings.NewReader("{}"))
 		_, err := Once{Whole{Timeout: 50 * time.Millisecond, MaxBytes: 1000, Next: tripFunc(func(req *http.Request) (*http.Response, error) {
 			return test.wrapper(req, wire)
 		})}}.RoundTrip(req)

@@ -38,6 +38,10 @@ func takeBody(t *testing.T, send tripFunc, limit int64) (*http.Response, *Body, 
 	return resp, resp.Body.(*Body), nil
 }
 
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
 func packed(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -136,6 +140,7 @@ func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 		isTimeLimit       bool
 	}{
 		"the time limit":   {time.Second, time.Minute, time.Second, errReset, context.DeadlineExceeded, context.Canceled, true},
+		"in the body":      {time.Second, time.Minute, time.Second, errReset, context.DeadlineExceeded, context.Canceled, true},
 		"another, by then": {time.Second, time.Minute, time.Second, tooLarge(1), ErrTooLarge, context.DeadlineExceeded, false},
 		"the context":      {time.Minute, time.Second, time.Second, errReset, context.Canceled, context.DeadlineExceeded, false},
 		"neither":          {time.Minute, time.Hour, 30 * time.Second, errReset, errReset, context.Canceled, false},
@@ -144,22 +149,28 @@ func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(test.end, cancel)
-			hangs := tripFunc(func(req *http.Request) (*http.Response, error) {
+			hangs := func(ctx context.Context) error {
 				select {
-				case <-req.Context().Done():
+				case <-ctx.Done():
 				case <-time.After(30 * time.Second):
 				}
-				return nil, test.fails
-			})
-			if name == "an awaited end" {
+				return test.fails
+			}
+			send := tripFunc(func(req *http.Request) (*http.Response, error) { return nil, hangs(req.Context()) })
+			switch name {
+			case "an awaited end":
 				ctx = Await(ctx)
+			case "in the body":
+				send = func(req *http.Request) (*http.Response, error) {
+					return body(200, readFunc(func([]byte) (int, error) { return 0, hangs(req.Context()) }), -1, "")(req)
+				}
 			}
 			began := time.Now()
 			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://game.test/", nil)
-			_, err := Whole{Next: hangs, Timeout: test.limit, SetBy: "test", MaxBytes: 1000}.RoundTrip(req)
+			_, err := Whole{Next: send, Timeout: test.limit, SetBy: "test", MaxBytes: 1000}.RoundTrip(req)
 			equal(t, name+": it lasts", test.lasts, time.Since(began))
 			timeout, isTimeout := errors.AsType[*TimeoutError](err)
-			if !errors.Is(err, test.is) || errors.Is(err, test.isNot) || isTimeout != test.isTimeLimit || isTimeout && timeout.SetBy != "test" {
+			if !errors.Is(err, test.is) || !errors.Is(err, test.fails) || errors.Is(err, test.isNot) || isTimeout != test.isTimeLimit || isTimeout && timeout.SetBy != "test" {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
