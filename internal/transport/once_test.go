@@ -114,6 +114,7 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 		return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { do(ctx); return nil, errReset }}
 	}
 	address, _ := url.Parse(srv.URL)
+	proxied := &http.Transport{Proxy: http.ProxyURL(address), TLSClientConfig: added.TLSClientConfig}
 	for name, test := range map[string]struct {
 		transport http.RoundTripper
 		wrapper   func(*http.Request, *Wire) (*http.Response, error)
@@ -129,7 +130,7 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 		"no connection, after a request with one": {dials(nil), afterAnother(closed()), true},
 		"a connection, after a request with none": {dials(closed()), afterAnother(nil), false},
 		"no proxy":             {&http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return nil, errReset }}, direct, true},
-		"a proxy that refuses": {&http.Transport{Proxy: http.ProxyURL(address), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, overTLS, true}, //nolint:gosec // of the test
+		"a proxy that refuses": {proxied, overTLS, true},
 		"a wrapper that fails": {dials(), func(req *http.Request, _ *Wire) (*http.Response, error) { return fails(req) }, false},
 	} {
 		wire := NewWire(test.transport)
