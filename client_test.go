@@ -112,35 +112,28 @@ func requested(url *string, body string) *http.Client {
 	})}
 }
 
-// No id reaches another operation than the one it was given to.
-func TestClientKeepsIDsInTheirSegment(t *testing.T) {
-	for id, want := range map[horseracing.TournamentID]string{
-		"5f0c":          "/api/v1/tournaments/5f0c",
-		"a/b":           "/api/v1/tournaments/a%2Fb",
-		"../races/open": "/api/v1/tournaments/..%2Fraces%2Fopen",
-		"a%2Fb":         "/api/v1/tournaments/a%252Fb",
-		"a b;c":         "/api/v1/tournaments/a%20b%3Bc",
-		"пони":          "/api/v1/tournaments/%D0%BF%D0%BE%D0%BD%D0%B8",
-		"":              "", ".": "", "..": "", "a\nb": "", "5f0c\r\nX-Evil: 1": "",
-	} {
-		var sent string
-		_, err := double.Connect(t, double.Service, requested(&sent, `[{"name":"Cup"}]`)).Tournaments.Get(t.Context(), id)
-		double.Equal(t, string(id), want, strings.TrimPrefix(sent, double.Service))
-		double.Equal(t, string(id)+" is invalid", want == "", errors.Is(err, horseracing.ErrInvalidArgument))
+// No id reaches another operation than the one it was given to, and Do keeps its path.
+func TestClientKeepsIDsInTheirSegmentAndPathsAsTheyAre(t *testing.T) {
+	const cup, base = "/api/v1/tournaments/", double.Service + "/base"
+	var sent string
+	c := double.Connect(t, base, requested(&sent, `[{"name":"Cup"}]`))
+	check := func(what, want string, err error) {
+		double.Equal(t, what, want, strings.TrimPrefix(sent, base))
+		double.Equal(t, what+" is invalid", want == "", errors.Is(err, horseracing.ErrInvalidArgument))
+		sent = ""
 	}
-}
-
-func TestDoKeepsThePathItIsGiven(t *testing.T) {
-	for path, want := range map[string]string{
-		"api/v9/things":          "https://game.test/base/api/v9/things",
-		"/a%2Fb/c%20d?x=1&y=%2F": "https://game.test/base/a%2Fb/c%20d?x=1&y=%2F",
-		"/":                      "https://game.test/base/",
-		"":                       "", "https://elsewhere.test/": "", "//elsewhere.test/": "", "/a/%2e%2E/b": "", "/a#b": "", "/a\nb": "",
+	for id, want := range map[horseracing.TournamentID]string{
+		"5f0c": cup + "5f0c", "a/b": cup + "a%2Fb", "../races/open": cup + "..%2Fraces%2Fopen", "a%2Fb": cup + "a%252Fb",
+		"a b;c": cup + "a%20b%3Bc", "пони": cup + "%D0%BF%D0%BE%D0%BD%D0%B8",
+		"": "", ".": "", "..": "", "a\nb": "", "5f0c\r\nX-Evil: 1": "",
 	} {
-		var sent string
-		err := double.Connect(t, "https://game.test/base", requested(&sent, "{}")).Do(t.Context(), "GET", path, nil, nil)
-		double.Equal(t, path, want, sent)
-		double.Equal(t, path+" is invalid", want == "", errors.Is(err, horseracing.ErrInvalidArgument))
+		check("the id "+string(id), want, errorOf(c.Tournaments.Get(t.Context(), id)))
+	}
+	for path, want := range map[string]string{
+		"api/v9/things": "/api/v9/things", "/a%2Fb/c%20d?x=1&y=%2F": "/a%2Fb/c%20d?x=1&y=%2F", "/": "/",
+		"": "", "https://elsewhere.test/": "", "//elsewhere.test/": "", "/a/%2e%2E/b": "", "/a#b": "", "/a\nb": "",
+	} {
+		check("the path "+path, want, c.Do(t.Context(), "GET", path, nil, nil))
 	}
 }
 

@@ -190,35 +190,6 @@ func listing(entries string) httpmock.Responder {
 	return double.Pages(len(all), func(i int) int64 { return starts[i].Start }, func(i int) string { return string(all[i]) })
 }
 
-// The service takes ten races and filters them afterwards: of 200 races sixty in the middle are
-// deleted. What a loop has seen does not lie behind its end, neither at once nor when it is ranged
-// over again.
-func TestABlockOfDeletedRacesIsNotTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		newest := time.Now().Add(-time.Hour).UnixMilli()
-		c := double.Client(t, double.Pages(200, func(i int) int64 { return newest - 60_000*int64(i) }, func(i int) string {
-			if 40 <= i && i < 100 {
-				return ""
-			}
-			return fmt.Sprintf(`{"main_race_id":%d,"start_time":%d,"final_order":[0]}`, 1000-i, newest-60_000*int64(i))
-		}))
-		races := c.Races
-		since := time.UnixMilli(newest - 60_000*150)
-		loops := map[string]iter.Seq2[*horseracing.Race, error]{
-			"since, one at a time":  races.Results(horseracing.ResultsQuery{Since: since}).All(t.Context()),
-			"since, eight at once":  races.Results(horseracing.ResultsQuery{Since: since, Concurrency: 8}).All(t.Context()),
-			"a follower":            races.Follow(horseracing.FollowQuery{Since: since}).CatchUp(t.Context()),
-			"a follower since 1970": races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1), Concurrency: 8}).CatchUp(t.Context()),
-		}
-		for name, loop := range loops {
-			for range 3 {
-				err := errorsOf(loop)
-				double.Equal(t, fmt.Sprintf("%s ends with %v", name, err), true, strings.Contains(fmt.Sprint(err), "the listing is empty, although it was not before"))
-			}
-		}
-	})
-}
-
 // A service may choose ids of any length.
 func TestPagerCursorCanAlwaysBeParsed(t *testing.T) {
 	page := make([]string, 10)
