@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -136,13 +137,16 @@ func TestWhatIsPaidAndCannotBeRecordedIsStatus7(t *testing.T) {
 		500: {status: 7, stdout: `"state":"unknown"`},
 		400: {status: 6, stdout: `"state":"refused"`}, // which it is, whether or not it is recorded
 	} {
-		fake, args, file := newRegistration(t)
-		fake.Handle("POST /api/v1/races/register", func(horseracingtest.Request) (horseracingtest.Response, bool) {
-			_ = os.Truncate(file, 0)
-			return horseracingtest.Response{Status: status, Body: "{}"}, true
+		t.Run(strconv.Itoa(status), func(t *testing.T) { // each tries for twenty seconds to record the outcome
+			t.Parallel()
+			fake, args, file := newRegistration(t)
+			fake.Handle("POST /api/v1/races/register", func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				_ = os.Truncate(file, 0)
+				return horseracingtest.Response{Status: status, Body: "{}"}, true
+			})
+			want.stderr = file
+			expect(t, environment(fake), want, args...)
 		})
-		want.stderr = file
-		expect(t, environment(fake), want, args...)
 	}
 }
 
