@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -110,7 +109,7 @@ func encode(encoder string, r rune) string {
 
 var printableKeys = rapid.Custom(func(t *rapid.T) string {
 	hard := rapid.SampledFrom([]rune(`"\'/~%+=&<>!*()0159aAbBcCfFnNrRtTuUxXéß馬🏇`))
-	return strings.Trim(rapid.StringOfN(hard, 8, 40, -1).Draw(t, "key"), " \"'`")
+	return strings.Trim(rapid.StringOfN(rapid.OneOf(hard, rapid.Rune()), 8, 40, -1).Draw(t, "key"), " \"'`")
 }).Filter(func(key string) bool {
 	return len(key) >= minKey && Visible(key) == key && !strings.Contains(key, "·")
 })
@@ -259,29 +258,5 @@ func TestVisibleDropsWhatDoesNotShow(t *testing.T) {
 		"nai\u0308ve a\xffb":                       "nai\u0308ve a\ufffdb",
 	} {
 		equal(t, text, want, Visible(text))
-	}
-}
-
-func FuzzRedactionLeavesNoPartOfAKey(f *testing.F) {
-	f.Add(key, "message: ")
-	f.Add(`kлюч/"x123"`, `{"m":"`)
-	f.Fuzz(func(t *testing.T, key, before string) {
-		if len(key) < minKey || Visible(key) != key || !utf8.ValidString(key) || strings.ContainsAny(before+Placeholder, key) {
-			t.Skip()
-		}
-		quoted := strconv.Quote(key)
-		for _, form := range []string{key, quoted[1 : len(quoted)-1], url.QueryEscape(key), url.PathEscape(key)} {
-			equal(t, form, before+Placeholder, New(key).Text(before+form))
-		}
-	})
-}
-
-// BenchmarkPageWithoutAKey looks for two keys in a page of 8 MiB.
-func BenchmarkPageWithoutAKey(b *testing.B) {
-	entry := `{"main_race_id":880217,"entry_fee":25000000000000000000,"info":{"name":"Prix d'Été \"Ascot\""},"final_order":[0,3,1,2]},`
-	keys, text := New(key, "7a5e8d3b-77c1"), strings.Repeat(entry, 8<<20/len(entry))
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		keys.Text(text)
 	}
 }
