@@ -69,6 +69,9 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.OneHorse, double.Respond(204, ""), "GET /api/v1/horses/7: not found: status 204 No Content, but the response does not contain it"},
 
 		// a response that cannot be read
+		{double.OneHorse, double.Respond(503, "\n"+page), "GET /api/v1/horses/7: status 503 Service Unavailable: an HTML page"},
+		{double.OneHorse, double.Respond(503, `"<html>"`), `GET /api/v1/horses/7: status 503 Service Unavailable: "<html>"`},
+		{double.OneHorse, double.Respond(200, `"<html>"`), "GET /api/v1/horses/7: cannot read the response: a string does not fit []Horse"},
 		{double.OpenRaces, double.Respond(200, "<?xml version='1.0'?>\n<html>"), open + "cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 		{double.OpenRaces, double.Respond(200, "x", "Content-Encoding: br"), open + `cannot read the response: the body has a Content-Encoding that is not supported: "br"`},
 		{double.OpenRaces, double.Respond(200, ""), open + "cannot read the response: it is empty"},
@@ -86,10 +89,12 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 		{double.Register, double.Respond(400, `{"message":"the race is full"}`), "POST /api/v1/races/register: status 400 Bad Request: the race is full"},
 		{double.Register, double.Respond(500, ""), "POST /api/v1/races/register: status 500 Internal Server Error" + unknown},
 		{double.Register, double.Respond(408, ""), "POST /api/v1/races/register: status 408 Request Timeout" + unknown},
+		{double.Register, double.Respond(200, page), "POST /api/v1/races/register: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page" + unknown},
 		{double.Register, httpmock.NewErrorResponder(double.ErrReset), "POST /api/v1/races/register: connection reset by peer" + unknown},
 	} {
 		err := test.call(t.Context(), double.Client(t, test.response, horseracing.WithMaxResponseBytes(4096), double.NoRetries()))
 		double.Equal(t, "text", test.want, fmt.Sprint(err))
+		double.Equal(t, test.want+": is of a page", strings.Contains(test.want, "an HTML page"), errors.Is(err, horseracing.ErrHTML))
 	}
 }
 
@@ -117,19 +122,6 @@ func TestAPIErrorMatchesTheSentinelsOfItsStatus(t *testing.T) {
 			double.Equal(t, fmt.Sprintf("status %d: %v", status, sentinel), isOf, errors.Is(&horseracing.APIError{StatusCode: status}, sentinel))
 			isLimit := isOf || status == 403 && sentinel == horseracing.ErrRateLimited
 			double.Equal(t, fmt.Sprintf("status %d with a wait: %v", status, sentinel), isLimit, errors.Is(&horseracing.APIError{StatusCode: status, RetryAfter: 1}, sentinel))
-		}
-	}
-}
-
-// A page tells nothing about the service, whatever its status is.
-func TestErrHTMLTellsAPageFromJSON(t *testing.T) {
-	const page = "\n<!DOCTYPE html><title>Sign in</title>"
-	for _, status := range []int{200, 202, 302, 401, 403, 404, 429, 500, 503} {
-		for _, call := range []func(context.Context, *horseracing.Client) error{double.OpenRaces, double.OneHorse, double.Owned, double.Register} {
-			for body, want := range map[string]bool{page: true, `"<html>"`: false, `{"number":"7"`: false} {
-				err := call(t.Context(), double.Client(t, httpmock.NewStringResponder(status, body), double.NoRetries()))
-				double.Equal(t, fmt.Sprintf("status %d, %s: %v", status, body, err), want, errors.Is(err, horseracing.ErrHTML))
-			}
 		}
 	}
 }

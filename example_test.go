@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/time/rate"
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
@@ -267,30 +266,6 @@ func ExampleRace_CheckEntry() {
 	// Output:
 	// race 7 is open to Iron Island
 	// horseracing: race 8: level 15 of horse 1 is not accepted (90 to 100)
-}
-
-// All clients of a program share one limit. Any type with a Wait like that of rate.Limiter will
-// do, also one that several processes share.
-func ExampleWithLimiter() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	baseURL := fake.URL // that of the real service in a program
-
-	shared := rate.NewLimiter(5, 1) // of golang.org/x/time/rate: five requests per second
-	for _, apiKey := range []string{fake.APIKey, fake.APIKey} {
-		client, err := horseracing.NewClient(baseURL, apiKey, horseracing.WithLimiter(shared))
-		if err != nil {
-			log.Fatal(err)
-		}
-		races, err := client.Races.Open(context.Background())
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(len(races), "races are open")
-	}
-	// Output:
-	// 11 races are open
-	// 11 races are open
 }
 
 // A program that reports what happens to the open races.

@@ -94,25 +94,14 @@ func TestWatchDoesNotReportKnownRacesAsOpened(t *testing.T) {
 	})
 }
 
-func watch(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
-	return errorsOf(c.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}))
-}
-
-func follow(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
-	return errorsOf(c.Races.Follow(horseracing.FollowQuery{Interval: interval}).All(ctx))
-}
-
-func TestWatchAndFollowWaitForARetryAfter(t *testing.T) {
-	for _, loop := range []func(context.Context, *horseracing.Client, time.Duration) error{watch, follow} {
-		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-			fake.Inject(horseracingtest.Fault{Status: 500, Header: http.Header{"Retry-After": {"1800"}}})
-			double.Error(t, "the first poll", horseracing.ErrServer, "", loop(double.Within(t, 30*time.Minute-time.Second), fake.Client(double.NoRetries()), time.Minute))
-			double.Equal(t, "requests in half an hour", 1, len(fake.Requests()))
-		})
-	}
-}
-
+// A Retry-After is waited for, though the interval is shorter.
 func TestWatchAndFollowPollAtTheirInterval(t *testing.T) {
+	watch := func(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
+		return errorsOf(c.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}))
+	}
+	follow := func(ctx context.Context, c *horseracing.Client, interval time.Duration) error {
+		return errorsOf(c.Races.Follow(horseracing.FollowQuery{Interval: interval}).All(ctx))
+	}
 	for name, test := range map[string]struct {
 		loop           func(context.Context, *horseracing.Client, time.Duration) error
 		interval, want time.Duration
@@ -120,18 +109,22 @@ func TestWatchAndFollowPollAtTheirInterval(t *testing.T) {
 		"a watch": {watch, time.Minute, time.Minute}, "a watch by default": {watch, 0, 15 * time.Second},
 		"a follower": {follow, time.Minute, time.Minute}, "a follower by default": {follow, 0, 30 * time.Second},
 	} {
-		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
+		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
+			fake.Inject(horseracingtest.Fault{Status: 500, Header: http.Header{"Retry-After": {"1800"}}})
 			began := time.Now()
-			err := test.loop(double.Within(t, time.Hour), fake.Client(), test.interval)
+			err := test.loop(double.Within(t, 30*time.Minute-time.Second), fake.Client(double.NoRetries()), time.Minute)
+			double.Error(t, "the first poll", horseracing.ErrServer, "", err)
+			double.Equal(t, "requests in half an hour", 1, len(fake.Requests()))
+			fake.ResetLog()
+			double.Error(t, "the polls", nil, "", test.loop(double.Within(t, time.Hour), fake.Client(), test.interval))
 			polls, least := 0, int(time.Hour/test.want) // each wait is up to a tenth less than the interval
 			for _, request := range fake.Requests() {
 				if !strings.Contains(string(request.Body), "start_time_from") {
 					polls++
 				}
 			}
-			double.Error(t, name, nil, "", err)
-			double.Equal(t, name+" took", time.Hour, time.Since(began))
-			double.Equal(t, fmt.Sprintf("%s: %d polls are one in %v", name, polls, test.want), true, least+2 <= polls && polls <= least*10/9+2)
+			double.Equal(t, "time of both", 90*time.Minute-time.Second, time.Since(began))
+			double.FailIf(t, polls < least+2 || polls > least*10/9+2, "%d polls, but one in %v was wanted", polls, test.want)
 		}, horseracingtest.WithSchedule(0), horseracingtest.WithHistory(1))
 	}
 }
