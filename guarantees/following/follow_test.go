@@ -15,31 +15,33 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/horseracingtest"
 	"github.com/horseracing-go/horseracing/internal/double"
 )
+
+// quietly has a fake begin without races, and list none by itself.
+var quietly = []horseracingtest.Option{horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0)}
 
 // Each wait is up to a tenth less than twice the one before.
 func TestFollowYieldsAFailedPollAndBacksOff(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 		fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusInternalServerError, Times: 8})
 		fake.AddRaces(double.Finished(1, -time.Minute)...)
-		last, longest, failures := time.Time{}, 10*time.Second, 0
-		for r, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: longest}).All(double.Within(t, 24*time.Hour)) {
+		query, last, failures := horseracing.FollowQuery{Since: time.Now().Add(-time.Hour), Interval: 10 * time.Second}, time.Now(), 0
+		for _, err := range fake.Client(double.NoRetries()).Races.Follow(query).All(double.Within(t, 24*time.Hour)) {
 			if err == nil {
 				break
 			}
-			wait := time.Since(last)
-			if failures++; r != nil || !errors.Is(err, horseracing.ErrServer) || failures > 1 && (wait > longest || wait < longest*9/10) {
-				t.Errorf("failure %d is %v, after %v, want %v", failures, err, wait, longest)
-			}
-			if last = time.Now(); failures > 1 {
-				longest = min(2*longest, 5*time.Minute)
-			}
+			wait, longest := time.Since(last), min(10*time.Second<<max(0, failures-1), 5*time.Minute)
+			double.Error(t, "the poll", horseracing.ErrServer, "", err)
+			double.FailIf(t, failures > 0 && (wait > longest || wait < longest*9/10), "failure %d comes after %v, want %v", failures, wait, longest)
+			failures, last = failures+1, time.Now()
 		}
 		double.Equal(t, "failures", 8, failures)
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}, quietly...)
 }
 
 // The first poll reads the newest page again each time, which does not end the backoff.
@@ -49,26 +51,9 @@ func TestAFirstPollBacksOffWhileItsSecondPageFails(t *testing.T) {
 		client, _ := damaged(fake, replaced(`(?s)"main_race_id":19,.*`, ``))
 		var f followed
 		f.run(t, client, horseracing.FollowQuery{}, 2*time.Hour)
-		if n := len(f.errors); n < 24 || n > 32 { // one each five minutes, and some before
-			t.Errorf("%d errors within two hours", n)
-		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-}
-
-// TestFollowWaitsOutARetryAfterOfUpToAnHour: a longer one is yielded at once.
-func TestFollowWaitsOutARetryAfterOfUpToAnHour(t *testing.T) {
-	for header, want := range map[string]time.Duration{"600": 10 * time.Minute, "3600": time.Hour, "9223372036": time.Hour} {
-		double.RunBubble(t, header, func(t *testing.T, fake *horseracingtest.Server) {
-			fake.AddRaces(double.Finished(1, -time.Minute, -2*time.Hour)...)
-			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}})
-			started := time.Now()
-			for _, err := range fake.Client().Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}).All(double.Within(t, 24*time.Hour)) {
-				double.Error(t, "the first entry", nil, "", err)
-				break
-			}
-			double.Equal(t, "wait", want, time.Since(started))
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	}
+		n := len(f.errors) // one each five minutes, and some before
+		double.FailIf(t, n < 24 || n > 32, "%d errors within two hours", n)
+	}, quietly...)
 }
 
 func TestFollowReportsATieOnceAndContinues(t *testing.T) {
@@ -80,10 +65,10 @@ func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 		var f followed
 		f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}, 10*time.Minute)
 		tie, _ := errors.AsType[*horseracing.TieOverflowError](errors.Join(f.errors...))
-		double.FailIf(t, len(f.errors) != 1 || tie == nil || tie.Seen != 10 || len(f.times) != 12 || f.times[1] != 1 || f.times[2] != 1, "errors %q, races %v", f.errors, f.times)
-		n := fake.RequestCount()
-		double.FailIf(t, n < 20, "only %d requests: the tie was not met again", n)
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		double.FailIf(t, len(f.errors) != 1 || tie == nil || tie.Seen != 10, "errors %q", f.errors)
+		double.FailIf(t, len(f.times) != 12 || f.times[1] != 1 || f.times[2] != 1, "races %v", f.times)
+		double.FailIf(t, fake.RequestCount() < 20, "only %d requests: the tie was not met again", fake.RequestCount())
+	}, quietly...)
 }
 
 func TestFollowAndWatchEndWithTheirContextAtOnceAndWithoutAnError(t *testing.T) {
@@ -118,47 +103,53 @@ func TestFollowLooksBackADayForTournaments(t *testing.T) {
 			fake.AddTournaments(cup("late", 24*time.Hour), cup("too late", 25*time.Hour))
 		}
 		double.Equal(t, "tournaments", []horseracing.TournamentID{"n.e_w é", "late"}, ids)
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}, quietly...)
 }
 
 // CatchUp yields the error of its context, as a Pager does: who sets a deadline must not take
 // a refusal for a listing without news. It also ends with the error of an entry.
 // The JSON is that of the entry, and nil with another error.
 func TestCatchUpYieldsTheErrorOfItsContext(t *testing.T) {
-	refused := []horseracingtest.Fault{{Path: double.ResultsPath, Times: -1, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"600"}}}}
+	refused := horseracingtest.Fault{Path: double.ResultsPath, Times: -1, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"600"}}}
 	for name, test := range map[string]struct {
-		faults []horseracingtest.Fault
-		damage int // the race that cannot be read
-		races  int // after these the context is canceled, unless a race cannot be read
-		want   string
+		races int // after these the context is canceled, or all is refused, or a race cannot be read
+		want  string
+		json  string // of the error
 	}{
-		"while the service refuses":   {refused, 0, 0, "context deadline exceeded"},
-		"while the caller is at work": {nil, 0, 3, "context canceled"},
-		"with the last race":          {nil, 0, 5, "<nil>"},
-		"at an unreadable race":       {nil, 3, 2, "entry_fee"},
+		"while the service refuses":   {0, "context deadline exceeded", ""},
+		"while the caller is at work": {3, "context canceled", ""},
+		"with the last race":          {5, "<nil>", ""},
+		"at an unreadable race":       {2, "entry_fee", `"main_race_id":3,`},
 	} {
 		double.RunBubble(t, name, func(t *testing.T, fake *horseracingtest.Server) {
 			addRaces(fake, 1, 5, time.Minute)
-			fake.Inject(test.faults...)
-			change := unreadable(test.damage)
-			client := fake.Client(rewritten(func(_, body []byte) []byte { return change(body) }))
+			client := fake.Client()
+			switch name {
+			case "while the service refuses":
+				fake.Inject(refused)
+			case "at an unreadable race":
+				client, _ = damaged(fake, unreadable(3))
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			races, errs := 0, []error(nil)
+			var ids []horseracing.RaceID
+			var last error
 			follower := client.Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)})
 			for race, err := range follower.CatchUp(ctx) {
-				text := string(follower.JSON())
-				if (text == "") != (race == nil && test.damage == 0) || race != nil && !strings.Contains(text, fmt.Sprintf(`"main_race_id":%d,`, race.MainRaceID)) {
-					t.Errorf("with race %v, error %v: JSON %s", race, err, text)
+				want := test.json
+				if last = err; err == nil {
+					ids = append(ids, race.MainRaceID)
+					want = fmt.Sprintf(`"main_race_id":%d,`, race.MainRaceID)
 				}
-				if race == nil {
-					errs = append(errs, err)
-				} else if races++; races == test.races && test.damage == 0 {
+				text := string(follower.JSON())
+				double.FailIf(t, !strings.Contains(text, want) || want == "" && text != "", "with error %v the JSON is %s", err, text)
+				if len(ids) == test.races && test.json == "" {
 					cancel()
 				}
 			}
-			double.FailIf(t, races != test.races || !strings.Contains(fmt.Sprint(errors.Join(errs...)), test.want) || len(errs) > 1, "%d races, errors %v", races, errs)
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+			double.Equal(t, "races", []horseracing.RaceID{1, 2, 3, 4, 5}[:test.races], ids, cmpopts.EquateEmpty())
+			double.FailIf(t, !strings.Contains(fmt.Sprint(last), test.want), "it ends with %v, want %s", last, test.want)
+		}, quietly...)
 	}
 }
 
@@ -174,16 +165,11 @@ func TestAWrongDateReleasesNoRace(t *testing.T) {
 				}
 				return resp, err
 			}))
-			without, polls := 0, 60*hours
-			f := followed{yielded: func(r *horseracing.Race) {
-				if !r.Finished() {
-					without++
-				}
-			}}
+			polls := 60 * hours
+			f := followed{yielded: func(r *horseracing.Race) { double.FailIf(t, !r.Finished(), "race %d has no final order", r.MainRaceID) }}
 			f.run(t, client, horseracing.FollowQuery{Interval: time.Minute}, time.Duration(hours)*time.Hour)
-			if len(f.times) < 5*hours || without > 0 || fake.RequestCount() > 5*polls {
-				t.Errorf("%d of %d races without a final order, %d requests of %d polls", without, len(f.times), fake.RequestCount(), polls)
-			}
+			n := fake.RequestCount()
+			double.FailIf(t, len(f.times) < 5*hours || n > 5*polls, "%d races, %d requests of %d polls", len(f.times), n, polls)
 		}, horseracingtest.WithReadings(horseracingtest.Readings{EarlyResults: true}))
 	}
 }
@@ -196,25 +182,17 @@ func TestAfterAnEmptyListingEveryRaceIsNew(t *testing.T) {
 			for i := range horseracing.RaceID(6) {
 				f.isOnePoll = i%2 == 0
 				f.run(t, fake.Client(), horseracing.FollowQuery{}, 10*time.Minute)
-				fake.AddRaces(double.Finished(1+i, -ahead-time.Minute)...)
+				race := double.Finished(1+i, -ahead-time.Minute)[0]
+				if i == 5 { // a race that nobody entered has no result, and does not wait for one
+					race.Participants, race.FinalOrder, race.Winners = nil, nil, nil
+				}
+				fake.AddRaces(race)
 			}
 			f.run(t, fake.Client(), horseracing.FollowQuery{}, 10*time.Minute)
 			double.Equal(t, "errors", 0, len(f.errors))
 			double.Equal(t, "races", once(1, 6), f.times)
 		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0), horseracingtest.WithClock(func() time.Time { return time.Now().Add(-ahead) }))
 	}
-}
-
-// A race that nobody entered has no result, and does not wait for one.
-func TestARaceThatNobodyEnteredIsNotHeldBack(t *testing.T) {
-	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		race := double.Finished(1, -time.Minute)[0]
-		race.Participants, race.FinalOrder, race.Winners = nil, nil, nil
-		fake.AddRaces(race)
-		f := followed{isOnePoll: true}
-		f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.UnixMilli(1)}, time.Hour)
-		double.Equal(t, "races", once(1, 1), f.times)
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
 }
 
 // Each failure of a page is yielded, wherever in a poll it is, and nothing is lost.
@@ -227,7 +205,7 @@ func TestEachFailureOfAPageIsYielded(t *testing.T) {
 			f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-2 * time.Hour), Interval: 2 * time.Minute}, time.Hour)
 			double.Equal(t, "races", once(1, 80), f.times)
 			double.Equal(t, "errors", 2, len(f.errors))
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+		}, quietly...)
 	}
 }
 
@@ -235,22 +213,17 @@ func TestEachFailureOfAPageIsYielded(t *testing.T) {
 func TestAnOutageAtTheBeginningOfAPollKeepsTheOrder(t *testing.T) {
 	for _, failures := range []int{0, 5, 20} {
 		double.RunBubble(t, fmt.Sprint(failures), func(t *testing.T, fake *horseracingtest.Server) {
-			for i, race := range double.Finished(1, -3*time.Hour, -160*time.Minute, -2*time.Hour) {
-				if race.StartTime.Time = race.StartTime.Add(time.Duration(i)); i == 1 {
-					race.FinalOrder, race.Winners = nil, nil
-				}
-				fake.AddRaces(race)
-			}
+			past := double.Finished(1, -3*time.Hour, -160*time.Minute, -2*time.Hour)
+			past[1].FinalOrder, past[1].Winners = nil, nil
+			fake.AddRaces(past...)
 			addRaces(fake, 4, 63, time.Minute)
 			fake.Inject(horseracingtest.Fault{Path: double.ResultsPath, Status: http.StatusBadGateway, Times: failures})
 			var ids []horseracing.RaceID
-			for race, err := range fake.Client(double.NoRetries()).Races.Follow(horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour), Interval: 2 * time.Minute}).All(double.Within(t, 3*time.Hour)) {
-				if err == nil {
-					ids = append(ids, race.MainRaceID)
-				}
-			}
-			double.FailIf(t, len(ids) != 63 || !slices.IsSorted(ids), "%d races, in the order %v", len(ids), ids)
-		}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+			f := followed{yielded: func(race *horseracing.Race) { ids = append(ids, race.MainRaceID) }}
+			f.run(t, fake.Client(double.NoRetries()), horseracing.FollowQuery{Since: time.Now().Add(-12 * time.Hour), Interval: 2 * time.Minute}, 3*time.Hour)
+			double.Equal(t, "races", once(1, 63), f.times)
+			double.FailIf(t, !slices.IsSorted(ids), "they come in the order %v", ids)
+		}, quietly...)
 	}
 }
 
@@ -263,23 +236,20 @@ func TestAnEmptyPageAboveWhatAFollowerHasSeenIsAnError(t *testing.T) {
 			for id := range removed {
 				fake.RemoveRaces(id + 1)
 			}
-			errs := 0
-			for _, err := range f.CatchUp(t.Context()) {
-				if err != nil {
-					errs++
-				}
+			var last error
+			for _, last = range f.CatchUp(t.Context()) {
 			}
-			double.Equal(t, "errors", i, errs)
+			double.FailIf(t, (last != nil) != (i == 1), "poll %d ends with %v", i+1, last)
 		}
-	}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+	}, quietly...)
 }
 
 // A race that is listed a year ahead, without a result, is held back, and does not move what was
 // settled, also if the local clock is behind that of the service.
 func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
-	for name, ahead := range map[string]time.Duration{"the clocks agree": 0, "the service's clock is two years ahead": 2 * 365 * 24 * time.Hour} {
-		for what, since := range map[string]bool{"since an hour ago": true, "from now on": false} {
-			double.RunBubble(t, name+", "+what, func(t *testing.T, fake *horseracingtest.Server) {
+	for _, ahead := range []time.Duration{0, 2 * 365 * 24 * time.Hour} {
+		for _, since := range []bool{true, false} {
+			double.RunBubble(t, fmt.Sprintf("the service's clock is %v ahead, since an hour ago: %v", ahead, since), func(t *testing.T, fake *horseracingtest.Server) {
 				fake.Advance(ahead)
 				fake.AddRaces(double.Finished(1, ahead-2*time.Hour, ahead-59*time.Minute, ahead-time.Minute)...)
 				query, want := horseracing.FollowQuery{}, once(100, 104)
@@ -299,7 +269,7 @@ func TestARaceInTheFutureHoldsUpNoOther(t *testing.T) {
 				}
 				double.Equal(t, "races", want, f.times)
 				double.Equal(t, "errors", 0, len(f.errors))
-			}, horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
+			}, quietly...)
 		}
 	}
 }
