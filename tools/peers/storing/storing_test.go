@@ -6,13 +6,8 @@ import (
 	"encoding/gob"
 	"encoding/json"
 	"errors"
-	"flag"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -169,35 +164,20 @@ func roundTrips() map[string]func(amounts) (amounts, error) {
 	return all
 }
 
-var update = flag.Bool("update", false, "write encoders.txt")
-
 // Which encoders keep all digits of an amount, and which store nothing of it without an error. All of them
 // keep its text.
 func TestTableOfEncoders(t *testing.T) {
 	in := amounts{Fee: fee("2500000000000000001"), Prize: horseracing.Number(fee("12345678901234567890123")), Text: "2500000000000000001"}
-	var table strings.Builder
-	trips := roundTrips()
-	for _, name := range slices.Sorted(maps.Keys(trips)) {
-		out, err := trips[name](in)
-		kept := "all digits"
-		switch {
-		case err != nil || out.Text != in.Text:
-			t.Errorf("%s: %+v, %v", name, out, err)
-		case out == amounts{Text: in.Text}:
-			kept = "nothing"
-		case out != in:
-			kept = "some digits"
+	readsExportedFields := map[string]bool{"hashstructure": true, "mapstructure": true, "parquet-go": true}
+	for name, roundTrip := range roundTrips() {
+		want := in
+		if readsExportedFields[name] {
+			want = amounts{Text: in.Text}
 		}
-		fmt.Fprintf(&table, "%-15s  %s\n", name, kept)
-	}
-	if *update {
-		if err := os.WriteFile("encoders.txt", []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
+		got, err := roundTrip(in)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v, -want +got:\n%s", name, err, diff)
 		}
-	}
-	want, err := os.ReadFile("encoders.txt")
-	if diff := cmp.Diff(string(want), table.String()); diff != "" || err != nil {
-		t.Errorf("run the test with -update: %v\n%s", err, diff)
 	}
 }
 
