@@ -49,9 +49,9 @@ func (r *request) accept(a *call.Attempt, into decoder) error {
 	switch {
 	case isProblem && transport.IsHTML(a.Body):
 		problem = &decode.Error{Err: transport.ErrHTML}
-	case isProblem && problem.Err == decode.ErrNoText && a.Status == http.StatusAccepted:
+	case isProblem && errors.Is(err, decode.ErrNoText) && a.Status == http.StatusAccepted:
 		problem = &decode.Error{Err: fmt.Errorf("status 202 means that the service has not finished: %w", transport.ErrEmpty)}
-	case isProblem && problem.Err == decode.ErrNoText:
+	case isProblem && errors.Is(err, decode.ErrNoText):
 		problem = &decode.Error{Err: transport.ErrEmpty}
 	}
 	mayDeclare := isProblem || bytes.Contains(a.Body, []byte(`"error`)) || bytes.IndexByte(a.Body, '\\') >= 0 // the name may be escaped
@@ -136,7 +136,7 @@ func (l *list[T]) problemOfObject(problem *decode.Error) *decode.Error {
 	switch {
 	case problem == nil && hasID && l.op.id == nil && e.ID == "":
 		return &decode.Error{Err: errors.New("an object without an id does not fit a list")}
-	case problem != nil && !hasID && problem.Err == decode.ErrNoMember && json.Unmarshal(l.Body, e.Value, decode.KnownMembers) == nil:
+	case problem != nil && !hasID && errors.Is(problem, decode.ErrNoMember) && json.Unmarshal(l.Body, e.Value, decode.KnownMembers) == nil:
 		return nil
 	}
 	return problem

@@ -356,7 +356,8 @@ func (l *Ledger) conclude(ctx context.Context, e Entry) (Entry, error) {
 		return nil
 	})
 	if err != nil {
-		return e, named(e.Horse, e.Race, fmt.Errorf("it is %s, but %w: %v", e.State, ErrUnrecorded, err)) // not %w: ErrInUse means that nothing was sent
+		err = fmt.Errorf("it is %s, but %w: %v", e.State, ErrUnrecorded, err) //nolint:errorlint // ErrInUse means that nothing was sent
+		return e, named(e.Horse, e.Race, err)
 	}
 	return now, nil
 }

@@ -193,7 +193,7 @@ func FromContext(ctx context.Context) (Info, bool) {
 func (c *Caller) checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	f := flightOf(ctx)
 	if f.next.stopped != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // the outcome has it
 	}
 	if a := &f.last; a.Status/100 == 2 {
 		if a.Err = f.accept(a); a.Err != nil {
