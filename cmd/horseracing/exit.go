@@ -233,12 +233,12 @@ func (p *program) sources() connection.Sources {
 // explainTimeout returns the text of an end by --timeout, with the last cause that is known.
 func (p *program) explainTimeout(err error) string {
 	text, rest, _ := strings.Cut(err.Error(), "\n")
-	_, cause, isKnown := strings.Cut(rest, context.DeadlineExceeded.Error()+" after: ") // as the library writes it
+	_, cause, isKnown := strings.Cut(rest, context.DeadlineExceeded.Error()+" after") // as the library writes it
 	if !isKnown && p.complained != nil {
 		cause = p.complained.Error()
 	}
 	if cause != "" {
-		text += ": " + p.withFlags(strings.TrimPrefix(cause, "horseracing: "))
+		text += ": " + p.withFlags(strings.TrimLeft(strings.TrimPrefix(cause, "horseracing: "), ": "))
 	}
 	return text
 }

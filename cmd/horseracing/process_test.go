@@ -103,6 +103,33 @@ func TestWatchPrintsEachChangeOnALine(t *testing.T) {
 	}
 }
 
+func TestADeadAddressIsSaidWithinTwoSecondsByEveryCommand(t *testing.T) {
+	t.Parallel()
+	dead := variables("http://127.0.0.1:1", "the-app-key", "the-users-key")
+	for _, command := range []string{
+		"open", "results", "results --follow", "results -o FILE", "race 1", "horse 1", "owned", "breeding", "tournaments", "tournaments --finished", "tiers",
+		"catalogue", "missions 1", "watch", "doctor", "call GET /api/v1/missions", "register --horse 1 --race 1 --ledger FILE",
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(strings.ReplaceAll(command, "FILE", filepath.Join(t.TempDir(), "file")))
+			expect(t, dead, result{status: 5, stderr: "connection refused"}, append(args, "--timeout", "2s")...)
+		})
+	}
+}
+
+// The last cause is named beside the time that is over.
+func TestAnEndByTimeoutNamesTheLastCause(t *testing.T) {
+	t.Parallel()
+	fake := newFake(t)
+	fake.Inject(horseracingtest.Fault{Status: 503, Times: -1})
+	got := run(t, environment(fake), "results", "--timeout", "2s")
+	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+	last := lines[len(lines)-1]
+	double.FailIf(t, got.status != 5 || !strings.Contains(last, "--timeout 2s: ") || !strings.Contains(last, "503"), "%+v", got)
+	double.FailIf(t, !strings.Contains(lines[0], "horseracing: retry") || !strings.Contains(lines[0], "status=503"), "%s", lines[0])
+}
+
 // A restart reports what happened meanwhile, once, with the command of --exec too, which may fail.
 func TestWatchWithStateRepeatsAndLosesNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
