@@ -331,14 +331,15 @@ func TestRule8ARouteThatIsAcceptedNinetyTimesInARow(t *testing.T) {
 	for _, test := range []struct {
 		accepted int
 		since    time.Duration
+		refused  string
 		want     bool // the common learner backs off
-	}{{90, 99 * time.Second, false}, {90, 101 * time.Second, true}, {89, 0, true}} {
+	}{{90, 99 * time.Second, "bad", false}, {90, 101 * time.Second, "bad", true}, {89, 0, "bad", true}, {90, 0, "good", true}} {
 		p := NewRoutes(func() float64 { return 0 })
 		for range test.accepted {
 			p.Report(simStart, p.sendNow(simStart, "good", Reads), Accepted, Hold{})
 		}
 		now := simStart.Add(test.since)
-		p.Report(now, p.sendNow(now, "bad", Reads), Refused, Hold{})
+		p.Report(now, p.sendNow(now, test.refused, Reads), Refused, Hold{})
 		equal(t, fmt.Sprintf("%+v", test), test.want, p.common.backoff != nil)
 	}
 }
@@ -546,6 +547,8 @@ func TestRule9AWriteKeepsThePaceOfA503(t *testing.T) {
 		report("races", Walks, Unavailable)
 		p.routes["races"].backoff = nil
 		equal(t, fmt.Sprintf("%d accepted: a limit of its own", accepted), isOwn, p.politeTo(w) == nil)
+		equal(t, "the route whose pace a read keeps, too", nil, p.politeTo(join(now, p, "register", Reads)))
+		equal(t, "and a write of that route", nil, p.politeTo(join(now, p, "races", Writes)))
 	}
 }
 
@@ -564,7 +567,9 @@ func TestRule9ARegistrationIsNotTheProbeOfA503(t *testing.T) {
 		p := NewRoutes(func() float64 { return 0 })
 		another := p.sendNow(simStart, "race", Walks)
 		late := p.sendNow(simStart, "horse", Reads) // its response comes after the refusal, and shows nothing
-		p.Report(simStart, p.sendNow(simStart, "open", Reads), test.refusal, holds(30*time.Second))
+		refused := p.sendNow(simStart, "open", Reads)
+		p.Report(simStart, refused, test.refusal, holds(30*time.Second))
+		equal(t, "the wait of the refused call", 30*time.Second, refused.Wait)
 		p.Report(simStart, another, test.refusal, Hold{}) // says nothing of the time
 		p.Report(simStart, late, Accepted, Hold{})
 		join(simStart, p, "register", Writes)
