@@ -212,7 +212,9 @@ var errLedger = errors.New("the ledger failed")
 // ends the round.
 func (b *bot) enter(ctx context.Context, race *horseracing.Race) (bool, error) {
 	r := horseracing.Registration{Horse: b.horse, Race: race.MainRaceID, UserKey: b.userKey}
-	did, entry, err := "fits", ledger.Entry{}, error(nil)
+	var entry ledger.Entry
+	var err error
+	did := "fits"
 	if b.pays {
 		did = "entered"
 		entry, err = b.ledger.Register(ctx, r, race.EntryFee) // it looks at the race once more

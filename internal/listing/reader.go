@@ -124,7 +124,7 @@ func (l *Loop[T]) fill() {
 func (l *Loop[T]) wait() {
 	result := <-l.pages
 	l.inFlight--
-	if result.err == errAborted {
+	if errors.Is(result.err, errAborted) {
 		result.err = l.listing.Fail(errAborted)
 	}
 	if l.ctx.Err() != nil {
