@@ -76,6 +76,7 @@ func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
 			return w.from(at)
 		})
 		got, _, _ := c.drain()
+		within(t, "requests", c.requests, 70)
 		for id := range uint64(60) {
 			equal(t, fmt.Sprintf("pages of %d: entry %d came", size, id+1), true, slices.Contains(got, id+1))
 		}
@@ -101,19 +102,28 @@ func TestPagesWithoutAnEntryInCommonAreReadAgainAndThenAnError(t *testing.T) {
 	equal(t, "entries, although four were removed", 250, len(got))
 	equal(t, "no error", nil, err)
 
-	got, _, err = byOffset(w, &Position{At: 100, Seen: []string{"gone@1"}}, 1).drain()
+	position := &Position{At: 100, Seen: []string{"gone@1"}}
+	got, _, err = byOffset(w, position, 1).drain()
 	equal(t, "entries of a walk that was resumed", 146, len(got))
 	equal(t, "its error", nil, err)
+	equal(t, "entries that its cursor remembers", recentEntries, len(position.Seen))
 }
 
-// An empty page after one that had room for more entries, and showed no new one, needs no check.
+// An empty page after one that had room for more entries, and showed no new one, needs no check. One after a full page
+// does, but since 1970 nothing is below it.
 func TestAWalkChecksNoEndThatItHasSeen(t *testing.T) {
 	w := newWorld(10, 25, 1)
 	first, _ := NewOffset[uint64](&Position{}, 10).Next()
 	equal(t, "the first request", PageRequest{}, first)
-	for _, c := range []*crawl{byOffset(w, &Position{}, 1), crawlOf(w, &Position{}, 1)} {
+	full, long := newWorld(10, 20, 1), newWorld(10, 125, 1000)
+	for c, requests := range map[*crawl]int{
+		byOffset(w, &Position{}, 1): 5, crawlOf(w, &Position{}, 1): 5,
+		newCrawl(NewTime[uint64](1, &Position{At: Latest}, Position{}, 1, 10), 1, full.before): 5,
+		// the page before the empty one comes after it
+		newCrawl(NewTime[uint64](0, &Position{At: Latest}, Position{}, 2, 10), 2, long.before): 17,
+	} {
 		c.drain()
-		equal(t, "requests", 5, c.requests)
+		equal(t, "requests", requests, c.requests)
 	}
 }
 

@@ -111,6 +111,30 @@ func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	}
 }
 
+// The longest segment is cut: with eight requests in flight 200 pages take little more than an eighth of the time.
+func TestAConcurrentWalkWastesFewRequests(t *testing.T) {
+	c, rounds := crawlOf(newWorld(10, 2000, 60_000), &Position{}, 8), 0
+	for ; !c.walk.Done(); rounds++ {
+		for c.fill(); len(c.inFlight) > 0; {
+			c.receive()
+		}
+		for _, ok := c.walk.Take(); ok; _, ok = c.walk.Take() {
+		}
+	}
+	within(t, "rounds of responses", rounds, 36)
+	within(t, "requests", c.requests, 250)
+}
+
+// Other segments may be as far ahead as they can be, while the page at the top comes last.
+func TestAWalkContinuesAtItsTopHoweverMuchIsReady(t *testing.T) {
+	c := crawlOf(newWorld(10, 20_000, 20_000), &Position{}, 8)
+	c.pick = func(n int) int { return n - 1 }
+	c.fill()
+	got, _, err := c.drain()
+	equal(t, "the error", nil, err)
+	equal(t, "entries", 20_000, len(got))
+}
+
 // A page of as many rows as a page can have is full, also if it shows an entry twice.
 func TestAPageWithDuplicatesOnOneInstantIsATie(t *testing.T) {
 	walk, page := NewTime[uint64](0, &Position{At: Latest}, Position{}, 1, 10), onInstants(10, []int64{1}, 5).entries

@@ -58,6 +58,14 @@ func equal[V any](t rapid.TB, what string, want, got V) {
 	}
 }
 
+// within fails if a number is above most.
+func within(t rapid.TB, what string, got, most int) {
+	t.Helper()
+	if got > most {
+		t.Errorf("%s: %d, want at most %d", what, got, most)
+	}
+}
+
 // learn passes pages to a walk as the outcomes of its requests.
 func learn(walk *Time[uint64], pages ...[]entry.Entry[uint64]) {
 	for _, page := range pages {
