@@ -20,14 +20,14 @@ import (
 // TestACrawlUsesALimitAndOutlastsIt, whether the limit is announced or has to be learned. Behind one that is announced
 // nothing is refused.
 func TestACrawlUsesALimitAndOutlastsIt(t *testing.T) {
-	const timeout = 10 * time.Second
+	const window = 10 * time.Second
 	for name, test := range map[string]struct {
 		limit         horseracingtest.RequestLimit
 		used, refused float64 // at least of the limit, at most of the requests
 	}{
-		"window, announced":  {horseracingtest.RequestLimit{PerWindow: 60, Window: timeout, Headers: true}, 0.9, 0.002},
+		"window, announced":  {horseracingtest.RequestLimit{PerWindow: 60, Window: window, Headers: true}, 0.9, 0.002},
 		"bucket, announced":  {horseracingtest.RequestLimit{PerSecond: 6, Burst: 60, Headers: true}, 0.9, 0.002},
-		"sliding, announced": {horseracingtest.RequestLimit{PerWindow: 60, Window: timeout, Sliding: true, Headers: true}, 0.9, 0.002}, // the end that it announces is that of its last request
+		"sliding, announced": {horseracingtest.RequestLimit{PerWindow: 60, Window: window, Sliding: true, Headers: true}, 0.9, 0.002}, // the end that it announces is that of its last request
 		"hour":               {horseracingtest.RequestLimit{PerWindow: 100, Window: time.Hour}, 0.5, 1},
 		"hour, sliding":      {horseracingtest.RequestLimit{PerWindow: 100, Window: time.Hour, Sliding: true}, 0.5, 1},
 		"hour, announced":    {horseracingtest.RequestLimit{PerWindow: 100, Window: time.Hour, Headers: true}, 0.5, 0.05},
