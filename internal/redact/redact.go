@@ -21,7 +21,7 @@ import (
 // Placeholder replaces a key.
 const Placeholder = "[redacted]"
 
-// Keys returns the keys to redact, the longest first. It is a function because fmt and log packages can
+// Keys returns the keys to redact. It is a function because fmt and log packages can
 // print any field, even an unexported one, but no closure.
 type Keys func() ([]secret, *pairs)
 
@@ -65,7 +65,6 @@ func (k Keys) And(more ...string) Keys {
 			all = append(all, newSecret(text, begin))
 		}
 	}
-	slices.SortFunc(all, func(a, b secret) int { return len(b.text) - len(a.text) }) // some are in others
 	return func() ([]secret, *pairs) { return all, begin }
 }
 

@@ -57,6 +57,7 @@ var encoders = map[string]struct {
 	"PHP, htmlspecialchars": {`<>&'"`, func(r rune) string {
 		return map[rune]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '\'': "&apos;", '"': "&quot;"}[r]
 	}},
+	"HTML, names in capitals":            {`<>&`, func(r rune) string { return strings.ToUpper(html.EscapeString(string(r))) }},
 	"HTML, each character as a number":   {"^", func(r rune) string { return fmt.Sprintf("&#%d;", r) }},
 	"HTML, each as a hexadecimal number": {"^", func(r rune) string { return fmt.Sprintf("&#X%X;", r) }},
 }
@@ -156,6 +157,8 @@ func TestTextThatIsCutShowsNoBeginningOfAKey(t *testing.T) {
 			}
 		}
 	}
+	equal(t, "a whole key at the end", "key: ", New(key).Truncated("key: "+key))
+	equal(t, "another letter at the end", "É", New("école-du-cheval").Truncated("É"))
 	equal(t, "without a key", "no key", New().Truncated("no key"))
 }
 
