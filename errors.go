@@ -333,7 +333,7 @@ func (r *request) attemptError(o *call.Outcome) error {
 // transportError returns the error of a call without a complete response.
 func (r *request) transportError(o *call.Outcome, cause error) *TransportError {
 	return &TransportError{
-		Method: r.Method, Route: r.Route, ID: r.ID, Attempts: o.Number, Err: r.Keys.Error(cause), hadBody: r.hasReadBody() && !r.acceptsBodies.Load(),
+		Method: r.Method, Route: r.Route, ID: r.ID, Attempts: o.Number, Err: r.Keys.Error(cause), hadBody: r.hasReadBody && !r.acceptsBodies.Load(),
 	}
 }
 
@@ -357,7 +357,7 @@ func (r *request) entryError(index int, id string, entry []byte, problem error) 
 func (r *request) newAPIError(a *call.Attempt, status int) *APIError {
 	return &APIError{
 		StatusCode: status, Method: r.Method, Route: r.Route, ID: r.ID, Header: r.Keys.Header(a.Header),
-		RetryAfter: transport.RetryAfter(a.Header), Attempts: a.Number, hadBody: r.hasReadBody() && !r.acceptsBodies.Load(),
+		RetryAfter: transport.RetryAfter(a.Header), Attempts: a.Number, hadBody: r.hasReadBody && !r.acceptsBodies.Load(),
 	}
 }
 

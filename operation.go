@@ -176,8 +176,9 @@ func getEntry[T any, S ~struct{ *backend }](ctx context.Context, s *S, op operat
 type request struct {
 	*backend
 	call.Request
-	op     operation
-	config callConfig
+	op          operation
+	config      callConfig
+	hasReadBody bool // it is a read with a body, which some proxies drop or refuse
 }
 
 // do makes one call: it sends the request of an operation until an attempt is final, and returns
@@ -200,7 +201,7 @@ func (b *backend) do(ctx context.Context, op operation, into decoder, opts []Cal
 
 // newRequest returns the request of an operation, or why the call cannot be made with these options.
 func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOption) (*request, error) {
-	r := &request{backend: b, op: op, config: callConfig{retry: b.retry}}
+	r := &request{backend: b, op: op, config: callConfig{retry: b.retry}, hasReadBody: op.method == http.MethodGet && op.body != nil}
 	if op.isPage {
 		r.config.retry.Max = b.pageRetries
 	}
@@ -245,12 +246,9 @@ func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOptio
 	case op.method == http.MethodGet:
 		r.Priority = max(pace.Reads, op.priority)
 	}
-	r.IsPage, r.NoCache, r.Retry, r.OnSend = op.isPage, op.noCache || r.hasReadBody() || registration.IsUncached(ctx), call.Retry(r.config.retry), r.config.onSend
+	r.IsPage, r.NoCache, r.Retry, r.OnSend = op.isPage, op.noCache || r.hasReadBody || op.id != nil && registration.IsUncached(ctx), call.Retry(r.config.retry), r.config.onSend
 	return r, nil
 }
-
-// hasReadBody reports whether a request is a read with a body, which some proxies drop or refuse.
-func (r *request) hasReadBody() bool { return r.Method == http.MethodGet && r.op.body != nil }
 
 // String names the operation, with the id that was requested.
 func (r *request) String() string { return operationText(r.Method, r.Route, r.ID) }

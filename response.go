@@ -63,7 +63,7 @@ func (r *request) accept(a *call.Attempt, into decoder) error {
 	if isProblem {
 		return r.decodeError(problem)
 	}
-	if r.hasReadBody() {
+	if r.hasReadBody {
 		r.acceptsBodies.Store(true)
 	}
 	return nil
