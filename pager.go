@@ -283,7 +283,7 @@ func (s *source[T]) place(l *list[T], r walk.PageRequest) (how string) {
 			e.Value = nil
 		}
 	}
-	if first.id != "" && s.backend.pages.isOther(tierPage{s.route, s.tier.orDefault()}, first) {
+	if first.id != "" && s.backend.pages.isOther(tierPage{s.route, cmp.Or(s.tier, TierOmega)}, first) {
 		return "the page of another tier came"
 	}
 	return ""
