@@ -377,32 +377,6 @@ func onePage(ctx context.Context, c *horseracing.Client) error {
 	return errorOf(c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1))
 }
 
-// A line says how long the call will wait, or there is no line because it is not sent again.
-func TestRetryIsLoggedWhenItsWaitBegins(t *testing.T) {
-	ok := double.Respond(200, `[{"main_race_id":1,"start_time":1}]`)
-	for name, test := range map[string]struct {
-		call  func(context.Context, *horseracing.Client) error
-		first httpmock.Responder
-		want  string
-	}{
-		"after a Retry-After":                {double.OpenRaces, double.Respond(429, "", "Retry-After: 4"), "attempt=1 status=429 wait=4s"},
-		"after a failure":                    {double.OpenRaces, double.Respond(502, "", "Retry-After: 15"), "attempt=1 status=502 wait=15s"},
-		"not for a turn that comes too late": {double.OpenRaces, double.Respond(429, "", "Retry-After: 3600"), ""},
-		"a page's after a failure":           {onePage, double.Respond(502, "", "Retry-After: 15"), "attempt=1 status=502 wait=15s"},
-		"not after the refusal of a page":    {onePage, double.Respond(429, "", "Retry-After: 4"), ""},
-	} {
-		double.Run(t, name, func(t *testing.T) {
-			var log bytes.Buffer
-			c := double.Client(t, double.InTurn(test.first, ok), horseracing.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			began := time.Now().Format("time=2006-01-02T15:04:05.000Z level=WARN msg=\"horseracing: retry\"")
-			_ = test.call(t.Context(), c)
-			if strings.Count(log.String(), began) != min(len(test.want), 1) || !strings.Contains(log.String(), test.want) {
-				t.Errorf("%s, want %s", log.String(), test.want)
-			}
-		})
-	}
-}
-
 func TestLogHasAnAttemptWithoutKeysAtDebug(t *testing.T) {
 	for level, want := range map[slog.Level]int{slog.LevelInfo: 0, slog.LevelDebug: 1} {
 		var log bytes.Buffer

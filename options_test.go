@@ -131,40 +131,6 @@ func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
 	})
 }
 
-// It runs with the turn of the call, and has all the time it needs.
-func TestOnSendIsCalledOnceInOrderBeforeTheFirstAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var events []string
-		does := func(name string, do func() error) horseracing.CallOption {
-			return horseracing.OnSend(func() error { events = append(events, name); return do() })
-		}
-		turn := func(context.Context) error { events = append(events, "turn"); return nil }
-		c := double.Client(t, func(*http.Request) (*http.Response, error) {
-			events = append(events, "sent")
-			return httpmock.NewStringResponse(429, ""), nil
-		}, horseracing.WithAttemptTimeout(time.Second), horseracing.WithLimiter(double.WaitFunc(turn)))
-		ctx, cancel := context.WithCancel(t.Context())
-		full := errors.New("the disk is full")
-		second := does("second", func() error { return nil })
-		for _, test := range []struct {
-			first  func() error
-			events string
-			err    error
-		}{
-			{func() error { time.Sleep(time.Minute); return nil }, "turn first second sent turn sent turn sent turn sent", horseracing.ErrRateLimited},
-			{func() error { return full }, "turn first", full},
-			{func() error { cancel(); return nil }, "turn first second", context.Canceled},
-		} {
-			events = nil
-			_, err := c.Races.Register(ctx, double.Entry, does("first", test.first), second)
-			double.Error(t, test.events, test.err, "", err)
-			double.Equal(t, test.events+": the outcome is unknown", false, errors.Is(err, horseracing.ErrOutcomeUnknown))
-			double.Equal(t, "events", test.events, strings.Join(events, " "))
-			time.Sleep(time.Hour)
-		}
-	})
-}
-
 func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

@@ -1,13 +1,16 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,14 +27,21 @@ type service struct {
 }
 
 func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
-	s.requests = append(s.requests, req)
+	s.requests = append(s.requests, req.Clone(req.Context()))
+	req.Header.Set("X-Earlier", "1") // as a transport of a caller may
 	return s.responses[len(s.requests)-1]()
 }
 
 // caller returns a Caller that sends to a service.
-func caller(t *testing.T, to http.RoundTripper) *Caller {
+func caller(t *testing.T, to http.RoundTripper, changes ...func(*Config)) *Caller {
 	t.Helper()
-	c, err := New(Config{Transport: to, Header: func(h http.Header) { h["X-Api-Key"] = []string{"key"} }, Timeout: time.Minute, MaxBytes: 1000, Logger: slog.New(slog.DiscardHandler)})
+	config := Config{
+		Transport: to, Header: func(h http.Header) { h["X-Api-Key"] = []string{"key"} }, Timeout: time.Minute, MaxBytes: 1000, Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	c, err := New(config)
 	equal(t, "the error of New", nil, err)
 	return c
 }
@@ -54,9 +64,9 @@ func fails(err error) func() (*http.Response, error) {
 	return func() (*http.Response, error) { return nil, err }
 }
 
-func responds(status int) func() (*http.Response, error) {
+func responds(status int, retryAfter ...string) func() (*http.Response, error) {
 	return func() (*http.Response, error) {
-		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("[]")), ContentLength: 2}, nil
+		return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": retryAfter}, Body: io.NopCloser(strings.NewReader("[]")), ContentLength: 2}, nil
 	}
 }
 
@@ -104,12 +114,27 @@ func TestBudgetOfACallAtItsEnd(t *testing.T) {
 	}
 }
 
-// An attempt has the call's own context, its number, and nothing of the attempt before.
+// logs has a caller log to a text.
+func logs(log *bytes.Buffer) func(*Config) {
+	return func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) }
+}
+
+type limiter func()
+
+func (l limiter) Wait(context.Context) error { l(); return nil }
+
+// An attempt has the call's own context, its number, and nothing of the attempt before. Before the first one the OnSend
+// functions run in order, once the call has its turn, and have all the time that they need.
 func TestEachAttemptIsMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{responses: []func() (*http.Response, error){responds(429), fails(errReset), responds(200)}}
-		c := caller(t, s)
-		o := c.Do(t.Context(), request("GET"), accept)
+		var events []string
+		note := func(event string) { events = append(events, fmt.Sprint(event, " ", len(s.requests))) }
+		c := caller(t, s, func(c *Config) { c.Limiter = limiter(func() { note("turn") }) })
+		r := request("GET")
+		r.OnSend = []func() error{func() error { time.Sleep(time.Hour); note("first"); return nil }, func() error { note("second"); return nil }}
+		o := c.Do(t.Context(), r, accept)
+		equal(t, "events, and requests before them", []string{"turn 0", "first 0", "second 0", "turn 1", "turn 2"}, events)
 		equal(t, "status, error, stopped", []any{200, nil, nil}, []any{o.Status, o.Err, o.Stopped})
 		equal(t, "the attempt before", []any{2, 0, errReset}, []any{o.Before.Number, o.Before.Status, o.Before.Err})
 		for i, req := range s.requests {
@@ -123,6 +148,7 @@ func TestEachAttemptIsMadeAnew(t *testing.T) {
 // What keeps a request from being sent is not an attempt.
 func TestOutcomeSaysWhyNoAttemptFollows(t *testing.T) {
 	errNoted := errors.New("not noted")
+	var cancel context.CancelFunc
 	for name, test := range map[string]struct {
 		responses []func() (*http.Response, error)
 		lasts     time.Duration // of the context
@@ -134,9 +160,11 @@ func TestOutcomeSaysWhyNoAttemptFollows(t *testing.T) {
 		"in the backoff":                {[]func() (*http.Response, error){responds(500)}, time.Nanosecond, nil, 1, context.DeadlineExceeded},
 		"while it waits after refusals": {[]func() (*http.Response, error){responds(429)}, time.Millisecond, nil, 1, context.DeadlineExceeded},
 		"an OnSend fails":               {nil, time.Hour, func() error { return errNoted }, 0, errNoted},
+		"the context ends in an OnSend": {nil, time.Hour, func() error { cancel(); return nil }, 0, context.Canceled},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), test.lasts)
+			var ctx context.Context
+			ctx, cancel = context.WithTimeout(t.Context(), test.lasts)
 			defer cancel()
 			r := request("GET")
 			if test.onSend != nil {
@@ -146,4 +174,55 @@ func TestOutcomeSaysWhyNoAttemptFollows(t *testing.T) {
 			equal(t, name, []any{test.attempts, test.stopped}, []any{o.Number, o.Stopped})
 		})
 	}
+}
+
+// A line says how long the call will wait, or there is no line because it is not sent again.
+func TestRetryIsLoggedWhenItsWaitBegins(t *testing.T) {
+	for name, test := range map[string]struct {
+		method string
+		first  func() (*http.Response, error)
+		want   string
+	}{
+		"after a Retry-After":                {"GET", responds(429, "4"), "attempt=1 status=429 wait=4s"},
+		"after a failure":                    {"GET", responds(502, "15"), "attempt=1 status=502 wait=15s"},
+		"not for a turn that comes too late": {"GET", responds(429, "3600"), ""},
+		"a page's after a failure":           {"PAGE", responds(502, "15"), "attempt=1 status=502 wait=15s"},
+		"not after the refusal of a page":    {"PAGE", responds(429, "4"), ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			began := time.Now().Format("time=2006-01-02T15:04:05.000Z level=WARN msg=\"horseracing: retry\"")
+			caller(t, &service{responses: []func() (*http.Response, error){test.first, responds(200)}}, logs(&log)).Do(t.Context(), request(test.method), accept)
+			if strings.Count(log.String(), began) != min(len(test.want), 1) || !strings.Contains(log.String(), test.want) {
+				t.Errorf("%s: %s, want %s", name, &log, test.want)
+			}
+		})
+	}
+}
+
+// Each page has an hour of its own. The wait is logged each minute, for all of them together, and once that it is over.
+func TestARefusedPageFailsAfterAnHourAndItsWaitIsLoggedEachMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		status := 429
+		c := caller(t, roundTripper(func(*http.Request) (*http.Response, error) { return responds(status)() }), logs(&log))
+		for range 2 {
+			log.Reset()
+			began := time.Now()
+			var calls sync.WaitGroup
+			for range 3 {
+				calls.Go(func() { c.Do(t.Context(), request("PAGE"), accept) })
+			}
+			calls.Wait()
+			took, lines := time.Since(began), strings.Count(log.String(), "waiting until the service accepts requests")
+			if took < maxRefusal || took > maxRefusal+10*time.Minute || lines < 55 || lines > int(took.Minutes())+1 {
+				t.Errorf("after %v, with %d lines", took, lines)
+			}
+		}
+		status = 200
+		for range 2 {
+			c.Do(t.Context(), request("PAGE"), accept)
+		}
+		equal(t, "lines that it is over", 1, strings.Count(log.String(), "the service accepts requests again"))
+	})
 }
