@@ -340,6 +340,16 @@ func TestABudgetOfADayCountsTheDayOnWhichTheLineWasWritten(t *testing.T) {
 	})
 }
 
+// In Amman the first hour of 29 September 2000 came twice.
+func TestABudgetOfADayCountsAnHourThatComesTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, db, l := newLedger(t, 1, ledger.WithDailyBudget(tokens(19), double.Must(time.LoadLocation("Asia/Amman"))))
+		insertAt(t, db, "2000-09-28T21:00:00Z", 99, ledger.Sending)
+		time.Sleep(time.Until(time.Date(2000, 9, 29, 12, 0, 0, 0, time.UTC)))
+		expectError(t, ledger.ErrBudget, l.Check(t.Context(), horseracing.Registration{Horse: 1, Race: 1, UserKey: "key"}, tokens(10)))
+	})
+}
+
 // A context that ends while a registration is under way, after a second, loses no outcome: the
 // response decides.
 func TestRegisterAwaitsTheResponseWhateverEndsItsContext(t *testing.T) {
@@ -462,10 +472,10 @@ func TestSettleEndsIfItsReadingsEndTheirGoroutine(t *testing.T) {
 // that what the service confirms is always recorded.
 func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, db, l := newLedger(t, 3)
+		fake, db, l := newLedger(t, 4)
 		lose(t, fake, l, lostRequest, 1, 2)
 		time.Sleep(3 * time.Hour)
-		addRaces(fake, 3, 3)
+		addRaces(fake, 3, 4)
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/races/", Method: "GET", Delay: 10 * time.Second, Times: 2})
 		settled := make(chan error)
 		go func() { settled <- l.Settle(t.Context()) }() // both are absent
@@ -473,14 +483,19 @@ func TestAnotherOutcomeThatIsRecordedMeanwhileStays(t *testing.T) {
 		other, horse := open(db, fake.Client()), fake.Horses(0)[0]
 		must(t, errors.Join(other.Decide(t.Context(), horse, 1, ledger.Absent, ""), other.Decide(t.Context(), horse, 2, ledger.Entered, "the game shows it")))
 		lose(t, fake, l, lostRequest, 1) // once more: the reading is of the earlier one
+		var decide func() error
 		fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-			expectError(t, nil, other.Decide(t.Context(), horse, 3, ledger.Absent, "too early"))
+			expectError(t, nil, decide())
 			return horseracingtest.Response{}, false
 		})
-		e, err := register(t, l, fake, 3)
-		must(t, errors.Join(err, <-settled))
-		double.Equal(t, "state", ledger.Entered, e.State)
-		expectStates(t, other, "2 entered", "1 unknown", "3 entered")
+		for i, decided := range []ledger.State{ledger.Absent, ledger.Entered} {
+			decide = func() error { return other.Decide(t.Context(), horse, horseracing.RaceID(3+i), decided, "by hand") }
+			e := double.Must(register(t, l, fake, 3+i))
+			double.Equal(t, "state, and whether the note is that of the decision", []any{ledger.Entered, decided == ledger.Entered}, []any{e.State, e.Note == "by hand"})
+			time.Sleep(time.Second)
+		}
+		must(t, <-settled)
+		expectStates(t, other, "2 entered", "1 unknown", "3 entered", "4 entered")
 	})
 }
 
