@@ -204,9 +204,10 @@ func TestRetryIsLoggedWhenItsWaitBegins(t *testing.T) {
 func TestARefusedPageFailsAfterAnHourAndItsWaitIsLoggedEachMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		status := 429
-		c := caller(t, roundTripper(func(*http.Request) (*http.Response, error) { return responds(status)() }), logs(&log))
-		for range 2 {
+		respond := responds(200)
+		c := caller(t, roundTripper(func(*http.Request) (*http.Response, error) { return respond() }), logs(&log))
+		for _, retryAfter := range [][]string{nil, {"3600"}} {
+			respond = responds(429, retryAfter...)
 			log.Reset()
 			began := time.Now()
 			var calls sync.WaitGroup
@@ -219,7 +220,7 @@ func TestARefusedPageFailsAfterAnHourAndItsWaitIsLoggedEachMinute(t *testing.T) 
 				t.Errorf("after %v, with %d lines", took, lines)
 			}
 		}
-		status = 200
+		respond = responds(200)
 		for range 2 {
 			c.Do(t.Context(), request("PAGE"), accept)
 		}
