@@ -227,6 +227,7 @@ func TestAPageOfEntriesWithoutAStartEndsTheLoop(t *testing.T) {
 func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 	h := dense(31)
 	h.damaged = map[int]string{20: fmt.Sprintf(`{ "main_race_id": 11, "start_time": %d, "new_member": [1e3] }`, h.starts[20])}
+	h.damaged[21] = fmt.Sprintf(`{"main_race_id":11,"start_time":%d}`, h.starts[21]) // a second heat has the same id
 	n := 0
 	for e := range double.Each(t, h.client(t).Races.Results(horseracing.ResultsQuery{Tier: 3, Concurrency: 4}).Entries(t.Context())) {
 		_ = append(e.JSON, "does not overwrite what follows"...)
