@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 // anyInteger draws integers of every length up to 100 digits, and those at the edges of a machine word.

@@ -16,7 +16,7 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 func TestNewClientChecksTheBaseURL(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 // Each member of the documented responses in turn is of another type. Programs decide by

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 func TestMissionsCatalogueMayBeEmptyButIsNoOtherObject(t *testing.T) {

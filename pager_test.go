@@ -16,8 +16,8 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // The listing has whole milliseconds: one that begins within a range belongs to

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 // The shape of the response is not documented. An object without an id says something else.

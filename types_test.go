@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 var decoders = map[string]func([]byte, any) error{"this SDK's": decode, "encoding/json": json.Unmarshal}

@@ -14,8 +14,8 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // story returns the changes and the errors that a watch yields until a race with the id "end"

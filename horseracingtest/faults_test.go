@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestEachFaultStrikesOnEveryTransport(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 	"github.com/horseracing-go/horseracing/ledger/sqlite"
 )

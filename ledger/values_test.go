@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 // It is in this package because the tests of the root do without a driver. The columns of SQLite and of PostgreSQL

@@ -24,8 +24,8 @@ import (
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 

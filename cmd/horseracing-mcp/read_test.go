@@ -17,8 +17,8 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestTheDoctorFindsNothingBrokenInTheFake(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // startFake starts the command fake at a free port, and returns the environment of its first user.

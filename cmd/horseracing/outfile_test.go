@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func linesOf(t *testing.T, file string) []string {

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 func TestATableFitsTheTerminal(t *testing.T) {

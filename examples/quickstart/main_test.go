@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 func TestLookShowsTheOpenRacesTheResultsAndTheNewestWinner(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // canned responds to every request with the same body, at once.

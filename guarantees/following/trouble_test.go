@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // rewritten lets change rewrite the body of each response of status 200. It gets the body of

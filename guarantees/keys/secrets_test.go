@@ -30,7 +30,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 

@@ -20,7 +20,7 @@ import (
 	"weak"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 // pagers are the walks of a client by time, several pages at once, and by offset.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 // refusing is a client of a service that refuses what isRefused says, and otherwise lists one race.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 // nat is a network in memory that can forget its connections, as a NAT or a firewall does: what is

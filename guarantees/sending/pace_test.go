@@ -13,8 +13,8 @@ import (
 	"github.com/jarcoal/httpmock"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // TestACrawlUsesALimitAndOutlastsIt, whether the limit is announced or has to be learned. Behind one that is announced

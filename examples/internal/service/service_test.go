@@ -3,7 +3,7 @@ package service
 import (
 	"testing"
 
-	"github.com/horseracing-go/horseracing/internal/double"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
 func TestConnectReadsAFakeUnlessTheEnvironmentNamesAService(t *testing.T) {

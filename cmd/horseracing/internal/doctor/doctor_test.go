@@ -11,8 +11,8 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
+	"github.com/horseracing-go/horseracing/guarantees/double"
 	"github.com/horseracing-go/horseracing/horseracingtest"
-	"github.com/horseracing-go/horseracing/internal/double"
 )
 
 // examine runs the doctor on a service with readings and a fault, one of whose open races is past
