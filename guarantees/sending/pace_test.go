@@ -3,7 +3,6 @@ package sending_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -102,46 +101,4 @@ func TestARegistrationWaitsOutThe503OfARead(t *testing.T) {
 		double.Equal(t, "waits", []time.Duration{10 * time.Second, 0}, double.Waits(sent))
 		double.FailIf(t, refusal == nil || refusal.RetryAfter != 20*time.Second || errors.Is(refusal, horseracing.ErrOutcomeUnknown), "%+v", refusal)
 	})
-}
-
-// TestALongWaitIsLoggedEachMinute of a day in which a route is refused, for all pages together; then
-// that it is over.
-func TestALongWaitIsLoggedEachMinute(t *testing.T) {
-	for _, header := range []string{"X-Nothing: 1", "Retry-After: 3600"} {
-		double.Run(t, header, func(t *testing.T) {
-			log, accept := &minutes{last: time.Now()}, time.Now().Add(25*time.Hour)
-			respond := func(req *http.Request) (*http.Response, error) {
-				if time.Now().Before(accept) {
-					return double.Respond(http.StatusTooManyRequests, "", header)(req)
-				}
-				return httpmock.NewStringResponse(http.StatusOK, "[]"), nil
-			}
-			pager := double.Client(t, respond, horseracing.WithLogger(slog.New(slog.NewTextHandler(log, nil)))).Races.Results(horseracing.ResultsQuery{Concurrency: 4})
-			for ctx := double.Within(t, 24*time.Hour); ctx.Err() == nil; {
-				_, _ = pager.Take(ctx, 1)
-			}
-			double.FailIf(t, log.lines < 1350 || log.lines > 1441 || log.gap > 70*time.Second || log.over > 0, "%+v is not one line a minute", log)
-			double.Must(pager.Take(t.Context(), 1))
-			double.Equal(t, "times that it was over", 1, log.over)
-		})
-	}
-}
-
-// minutes is a log, of which it counts the lines of long waits, and those of their ends.
-type minutes struct {
-	lines int
-	over  int
-	last  time.Time
-	gap   time.Duration // the longest time without such a line
-}
-
-func (m *minutes) Write(line []byte) (int, error) {
-	if strings.Contains(string(line), "waiting until") {
-		now := time.Now()
-		m.lines, m.gap, m.last = m.lines+1, max(m.gap, now.Sub(m.last)), now
-	}
-	if strings.Contains(string(line), "level=INFO") {
-		m.over++
-	}
-	return len(line), nil
 }
