@@ -250,15 +250,15 @@ func CallFromContext(ctx context.Context) (CallInfo, bool) {
 // Retry sets how reads are retried: after connection failures, after the statuses 408, 429 and 500
 // to 599, after a 403 with a Retry-After, and after a response with status 2xx that is an HTML page,
 // is empty although JSON is documented, or ends early. A budget shared by all calls of a client keeps
-// retries after failures from multiplying the load of an outage.
+// retries after failures from multiplying the load of an outage. No wait lasts longer than this:
 //
-// After a refusal (429, or 403 or 503 with a Retry-After) the next attempt waits for its turn, as
-// later calls do, for at most MaxWait in all; otherwise it waits for a backoff. If the turn does not
-// come, the error is an [*APIError] whose RetryAfter is the rest of the wait. The [Limiter] and package
-// ledger may take longer.
+//	for its turn, as after a refusal   MaxWait in all; for a page an hour of refusals
+//	for a permit of the Limiter        no limit
+//	for a response with its body       WithAttemptTimeout
+//	for the backoff after a failure    MaxWait
 //
-// For a page of a [Pager] or [Follower], attempts after a refusal do not count. It waits for its turn
-// until an hour has passed in which no request of its listing was accepted.
+// A refusal is a 429, or a 403 or 503 with a Retry-After. If the turn does not come, the error is an
+// [*APIError] whose RetryAfter is the rest of the wait. Attempts of a page after a refusal do not count.
 type Retry struct {
 	Max     int           // retries after the first attempt; default 3, or 10 for a page of a Pager or Follower, and none if negative
 	MinWait time.Duration // base of the exponential backoff with full jitter; default 200ms, at most MaxWait
