@@ -32,6 +32,17 @@ func fileFlag(flags *pflag.FlagSet, path *string, name, short, about string) {
 	})
 }
 
+// numberFlag defines a flag that takes a horse number or a race id.
+func numberFlag[T ~int64](flags *pflag.FlagSet, number *T, name, about string) {
+	flags.Func(name, about, func(text string) error {
+		all, err := parseNumbers[T]([]string{text})
+		if err == nil {
+			*number = all[0]
+		}
+		return err
+	})
+}
+
 // parseNumbers reads arguments that are horse numbers or race ids.
 func parseNumbers[T ~int64](args []string) ([]T, error) {
 	var all []T

@@ -21,7 +21,8 @@ import (
 type ledgerOptions struct {
 	create, sum, settle bool
 	decide, note        string
-	horse, race         int64
+	horse               horseracing.HorseNumber
+	race                horseracing.RaceID
 }
 
 func (p *program) ledgerCommand() *cobra.Command {
@@ -49,8 +50,8 @@ func (p *program) ledgerCommand() *cobra.Command {
 	flags.BoolVar(&o.sum, "sum", false, "print what was paid in all, today, by state, and by day (in UTC)")
 	flags.BoolVar(&o.settle, "settle", false, "read once the races of registrations whose outcome is unknown, and record the outcomes")
 	flags.StringVar(&o.decide, "decide", "", "record that the unknown outcome is `entered|absent`")
-	flags.Int64Var(&o.horse, "horse", 0, "with --decide, the `NUMBER` of the horse")
-	flags.Int64Var(&o.race, "race", 0, "with --decide, the main_race_id, a `NUMBER`")
+	numberFlag(flags, &o.horse, "horse", "with --decide, the `NUMBER` of the horse")
+	numberFlag(flags, &o.race, "race", "with --decide, the main_race_id, a `NUMBER`")
 	flags.StringVar(&o.note, "note", "", "with --decide, a `TEXT` that says how you know")
 	p.serviceFlags(flags, false)
 	c.MarkFlagsMutuallyExclusive("create", "sum", "settle", "decide")
@@ -63,7 +64,7 @@ func (o *ledgerOptions) check(flags *pflag.FlagSet) error {
 		return needs(flags, "--decide", "horse", "race", "note")
 	}
 	isState := o.decide == string(ledger.Entered) || o.decide == string(ledger.Absent)
-	if !isState || o.horse <= 0 || o.race <= 0 {
+	if !isState || o.horse == 0 || o.race == 0 {
 		return usageError("--decide is entered or absent, and needs --horse and --race")
 	}
 	return nil
@@ -82,7 +83,7 @@ func changeLedger(ctx context.Context, p *program, s *service, path string, o le
 	if o.settle {
 		err = l.Settle(ctx)
 	} else {
-		err = l.Decide(ctx, horseracing.HorseNumber(o.horse), horseracing.RaceID(o.race), ledger.State(o.decide), o.note)
+		err = l.Decide(ctx, o.horse, o.race, ledger.State(o.decide), o.note)
 	}
 	entries, failed := l.Entries(context.WithoutCancel(ctx))
 	return printList(p, entryLayout, entries, errors.Join(err, failed))

@@ -103,30 +103,27 @@ func (c *position) save() error {
 	defer c.mu.Unlock()
 	c.timer = nil
 	if c.path != "" && c.failed == nil {
-		c.failed = errors.Join(c.write(), writeNote(c.lock, []byte("written\n")))
+		c.failed = errors.Join(replaceFile(c.path, c), writeNote(c.lock, []byte("written\n")))
 	}
 	return c.failed
 }
 
-func (c *position) write() error {
-	text, err := json.Marshal(c)
+// replaceFile replaces a file by a value as JSON, with its mode: whoever reads it, after a loss of power too, sees
+// the old position or the new one. Where it cannot be replaced, because it is a mount, say,
+// it is written in place.
+func replaceFile(path string, value any) error {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	return replaceFile(c.path, append(text, '\n'))
-}
-
-// replaceFile replaces a file, with its mode: whoever reads it, after a loss of power too, sees
-// the old position or the new one. Where it cannot be replaced, because it is a mount, say,
-// it is written in place.
-func replaceFile(path string, text []byte) error {
+	text = append(text, '\n')
 	mode := fs.FileMode(0o666)
 	info, missing := os.Stat(path)
 	if missing == nil {
 		mode = info.Mode().Perm()
 	}
 	temporary := path + ".tmp"
-	err := write(temporary, text, mode)
+	err = write(temporary, text, mode)
 	if err == nil && missing == nil {
 		err = os.Chmod(temporary, mode) // whatever the umask is
 	}

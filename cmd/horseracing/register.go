@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,39 +29,22 @@ func (p *program) registerCommand() *cobra.Command {
 		return p.withService(c, args, func(ctx context.Context, s *service, _ []string) error { return p.enter(ctx, s, o) })
 	})
 	flags := c.Flags()
-	flags.Int64Var((*int64)(&o.Horse), "horse", 0, "the `NUMBER` of the horse")
-	flags.Int64Var((*int64)(&o.Race), "race", 0, "the main_race_id of the race, a `NUMBER`")
-	flags.StringVar(&o.path, "ledger", "", "the `FILE` of the ledger, or the URL of a PostgreSQL database that has it")
+	numberFlag(flags, &o.Horse, "horse", "the `NUMBER` of the horse")
+	numberFlag(flags, &o.Race, "race", "the main_race_id of the race, a `NUMBER`")
+	fileFlag(flags, &o.path, "ledger", "", "the `FILE` of the ledger, or the URL of a PostgreSQL database that has it")
 	flags.BoolVar(&o.yes, "yes", false, "register, and pay")
 	flags.Func("max-fee", "the most `TOKENS` that this fee may be; default unlimited", enter.Tokens(&o.MaxFee))
 	flags.Func("daily", "the most `TOKENS` that the ledger may pay on a day in UTC; default unlimited", enter.Tokens(&o.Daily))
 	flags.Func("budget", "the most `TOKENS` that all fees in the ledger may add up to; default unlimited", enter.Tokens(&o.Budget))
+	for _, name := range []string{"horse", "race", "ledger"} {
+		_ = c.MarkFlagRequired(name) // it exists
+	}
 	p.serviceFlags(flags, true)
 	return c
 }
 
-// check returns a mistake if a flag is missing that has no default.
-func (o *registerOptions) check() error {
-	var missing []string
-	for _, flag := range []struct {
-		name      string
-		isMissing bool
-	}{{"--horse NUMBER", o.Horse <= 0}, {"--race NUMBER", o.Race <= 0}, {"--ledger FILE", o.path == ""}} {
-		if flag.isMissing {
-			missing = append(missing, flag.name)
-		}
-	}
-	if len(missing) > 0 {
-		return usageError("what is missing: " + strings.Join(missing, "; "))
-	}
-	return nil
-}
-
 // enter registers, or with a dry run prints what that would do.
 func (p *program) enter(ctx context.Context, s *service, o registerOptions) (err error) {
-	if err := o.check(); err != nil {
-		return err
-	}
 	if o.UserKey, err = ownerOf(s); err != nil {
 		return err
 	}

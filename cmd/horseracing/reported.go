@@ -108,9 +108,5 @@ func (r *reported) save() error {
 	if r.path == "" {
 		return nil
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return replaceFile(r.path, append(text, '\n'))
+	return replaceFile(r.path, r)
 }
