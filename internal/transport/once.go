@@ -78,8 +78,11 @@ func NewWire(callers http.RoundTripper) *Wire {
 	if callers == nil {
 		own := reads.Clone()
 		own.MaxIdleConnsPerHost = own.MaxIdleConns
-		if own.HTTP2 == nil {
-			own.HTTP2 = &http.HTTP2Config{SendPingTimeout: sendPing, PingTimeout: pingTimeout}
+		if own.HTTP2 == nil { // since Go 1.27 a transport that was used has one
+			own.HTTP2 = new(http.HTTP2Config)
+		}
+		if own.HTTP2.SendPingTimeout == 0 {
+			own.HTTP2.SendPingTimeout, own.HTTP2.PingTimeout = sendPing, pingTimeout
 		}
 		w.reads, w.owned = own, append(w.owned, own)
 	}
