@@ -37,7 +37,8 @@ var schemas atomic.Int64
 func newAddress(t testing.TB) string {
 	t.Helper()
 	if !isPostgres {
-		return "file:" + filepath.Join(t.TempDir(), "races.db") + "?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)" + os.Getenv(asPragmas)
+		file := url.URL{Path: filepath.Join(t.TempDir(), "races.db")} // with the # of a test's name
+		return "file:" + file.EscapedPath() + "?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)" + os.Getenv(asPragmas)
 	}
 	name := fmt.Sprintf("t%d_%d", os.Getpid(), schemas.Add(1))
 	server := double.Must(sql.Open("pgx", os.Getenv(asPostgres)))
