@@ -62,7 +62,7 @@ type segment[V any] struct {
 	empty     emptyPage        // what is known of its last page, if that was empty
 	doubt     int              // entries of its last page, if all start at high + 1, and the next page decides whether it was full
 	failed    error            // of its request
-	hadRoom   bool             // its page before an empty one was not full, and showed no older entry
+	hadRoom   bool             // its page before an empty one was not full and showed no older entry, and no check has begun
 }
 
 const (
@@ -180,9 +180,11 @@ func (w *Time[V]) Learn(r PageRequest, page []entry.Entry[V], failed error) {
 		}
 	}
 	for _, s := range w.segments {
+		s.hadRoom = s.hadRoom && failed == nil                    // a page that failed may have shown older entries
 		if w.inFlight == 0 && s.hadRoom && s.empty == emptyOnce { // the pages that were in flight count, too
 			s.empty = notEmpty
 			w.learnEmpty(s, nil, false)
+			s.hadRoom = false // what follows is the check
 		}
 	}
 	w.dropTaken()

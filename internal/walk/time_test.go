@@ -284,3 +284,24 @@ func TestTheEndOfAWalkDoesNotDependOnWhichResponseComesFirst(t *testing.T) {
 		}
 	}
 }
+
+// The check of an empty page that had room may fail, and so may a page below it that was in flight.
+func TestAFailureBesideAnEmptyPageThatHadRoomIsNotTheEnd(t *testing.T) {
+	newWalk := func() (*Time[uint64], PageRequest) {
+		w := NewTime[uint64](1, &Position{At: 50, Shown: Shown{Longest: 10, Newest: 100, Oldest: 60}}, Position{}, 2, 10)
+		w.segments[0].hadRoom, w.segments[0].empty, w.inFlight = true, emptyOnce, 1
+		return w, PageRequest{From: 51}
+	}
+	w, r := newWalk()
+	w.segments[0].isSent, w.segments[0].sent = true, r
+	w.position.Shown.Oldest = 5
+	w.Learn(r, nil, errBroken)
+	e, ok := w.Take()
+	equal(t, "an error comes", true, ok)
+	equal(t, "the error", errBroken, e.Err)
+
+	w, _ = newWalk()
+	w.Learn(PageRequest{From: 20}, nil, errBroken) // of a segment that was joined
+	_, isChecked := w.Next()
+	equal(t, "the empty page is checked", true, isChecked)
+}
