@@ -200,6 +200,25 @@ func at(milliseconds int64) horseracing.Timestamp {
 	return horseracing.NewTimestamp(time.UnixMilli(milliseconds))
 }
 
+// Each operation by id, also one of a new resource: the type has the method id.
+func TestGetRefusesAnEntryWithAnotherIDThanTheRequestedOne(t *testing.T) {
+	byID, n := regexp.MustCompile(`^GET .*/([0-9]+|[0-9a-f]{24})$`), 0
+	for name, test := range operations() {
+		found := byID.FindStringSubmatch(test.Request)
+		if found == nil {
+			continue
+		}
+		n++
+		id, other := found[1], found[1][:len(found[1])-1]+"1"
+		response := strings.ReplaceAll(string(payload(t, test.Response)), id, other)
+		_, err := test.Call(t.Context(), double.Client(t, double.Respond(200, response)))
+		_, isDecodeError := errors.AsType[*horseracing.DecodeError](err)
+		double.Error(t, name, err, other+", which was not requested", err)
+		double.Equal(t, fmt.Sprint(name, ": ", err), true, isDecodeError)
+	}
+	double.Equal(t, "operations by id", true, n >= 4)
+}
+
 func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
 	for _, test := range []struct {
 		name, response string // with #5 for the id of a race and of a tournament
