@@ -222,7 +222,7 @@ func OnSend(record func() error) CallOption {
 	}
 }
 
-// CallRetry sets how one call is retried; zero fields default to the client's settings. A call that
+// CallRetry sets how one call is retried. Zero fields default to the client's settings. A call that
 // changes something is retried only after attempts that had no effect.
 func CallRetry(r Retry) CallOption {
 	return func(c *callConfig) {

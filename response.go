@@ -22,7 +22,7 @@ import (
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
-// response is a complete response, with the request that it answers.
+// response is a complete response, with its request.
 type response struct {
 	*request
 	*call.Attempt

@@ -80,7 +80,7 @@ func feeOf(entry any) (fee BigInt) {
 	return fee
 }
 
-// TierID is the number of a tier, as in queries and tournaments; zero in a query means TierOmega,
+// TierID is the number of a tier, as in queries and tournaments. Zero in a query means TierOmega,
 // the service's default and the only documented number.
 type TierID int
 

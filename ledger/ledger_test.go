@@ -60,7 +60,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// open opens a ledger that does not look before it pays: what the fake is told to do is for what follows.
+// open opens a ledger that does not look before it pays: the faults of the fake are for the requests that follow.
 func open(db *sql.DB, client *horseracing.Client, opts ...ledger.Option) *ledger.Ledger {
 	return double.Must(ledger.Open(context.Background(), db, client, append(opts, ledger.WithoutLook())...))
 }

@@ -21,7 +21,7 @@ import (
 // Options say how the entries of a response are read.
 type Options struct {
 	Whole json.Options           // of an entry as a whole, as most can be read: if drift is wanted, an unknown member does not fit
-	ID    func(entry any) string // how an entry names itself; empty if it has no id
+	ID    func(entry any) string // returns the id of an entry, or the empty string if it has none
 
 	// Documented returns the documented form of a value of a type in another notation, such as 12 for 12.0,
 	// or nil if there is none.

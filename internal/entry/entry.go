@@ -7,7 +7,7 @@ type Entry[V any] struct {
 	Value   V      // with an error, what could be read of it
 	JSON    []byte // as received
 	ID      string // empty if it has none, or if the error is not that of an entry
-	Start   int64  // epoch milliseconds; zero in a listing whose entries have no start
+	Start   int64  // epoch milliseconds, or zero if the entries of the listing have no start
 	NoStart bool   // it has no start of its own, although it should; Start is then the newest start of its page
 	Err     error  // why the entry or a page cannot be read
 	Ties    int    // not 0 if this many entries with that start fill a page, so that the listing cannot show whether there are more

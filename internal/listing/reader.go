@@ -19,7 +19,7 @@ type Reader[T any] struct {
 
 // Range is what a reader has still to read, and the payload of a pager's cursor.
 type Range struct {
-	Since    int64         `json:"since,omitzero"` // only entries that start then or later; zero in a listing by offset
+	Since    int64         `json:"since,omitzero"` // only entries that start then or later, or zero in a listing by offset
 	Position walk.Position `json:"position"`       // after the entries that were returned
 }
 

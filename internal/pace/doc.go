@@ -6,9 +6,9 @@
 //
 //  1. Until the first refusal, nothing waits.
 //  2. A refusal begins a backoff: one probe at a time is sent until one is accepted. Each
-//     probe waits for three fifths of the time since the refusal, but for at most 50 seconds,
-//     and for at least 20 ms and the interval between requests at the present rate. Each such
-//     wait is then varied by up to a tenth. A Retry-After can make it longer (rule 9), but not
+//     probe waits for three fifths of the time since the refusal: at most 50 seconds, and at least
+//     20 ms and the interval between requests at the present rate. Each such wait is then
+//     varied by up to a tenth. A Retry-After can make it longer (rule 9), but not
 //     shorter. After five seconds without a response the next probe may be sent.
 //  3. Accepted and refused requests are counted. The count begins anew after five seconds
 //     without a request, and every five seconds while all requests are accepted. When a

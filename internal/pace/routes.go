@@ -57,7 +57,7 @@ type Routes struct {
 
 	unavailable struct { // what the last 503 says for the writes of all routes
 		since, until time.Time // until is the zero time if a later request was accepted
-		route        *route    // of the last one, unless its limit is its own
+		route        *route    // that got the last 503, unless it has a limit of its own
 	}
 }
 
