@@ -18,9 +18,7 @@ func (p *program) horseCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		return getEach(p, numbers, func(n horseracing.HorseNumber, received *horseracing.Response) (*horseracing.Horse, error) {
-			return s.Horses.Get(ctx, n, horseracing.CaptureResponse(received))
-		})
+		return getEach(ctx, p, numbers, s.Horses.Get)
 	})
 }
 
@@ -31,18 +29,16 @@ func (p *program) ownedCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		var response horseracing.Response
-		horses, err := s.Horses.Owned(ctx, owner, horseracing.CaptureResponse(&response))
-		return receivedEntries(p, horses, response.Body), err
+		return received(ctx, p, func(ctx context.Context, opts ...horseracing.CallOption) ([]horseracing.Horse, error) {
+			return s.Horses.Owned(ctx, owner, opts...)
+		})
 	})
 }
 
 func (p *program) breedingCommand() *cobra.Command {
 	const short = "The horses that are offered for breeding"
 	return listing(p, "breeding", short, cobra.NoArgs, breedingLayout, func(ctx context.Context, s *service, _ []string) ([]horseracing.Entry[horseracing.BreedingListing], error) {
-		var response horseracing.Response
-		offers, err := s.Horses.OpenForBreeding(ctx, horseracing.CaptureResponse(&response))
-		return receivedEntries(p, offers, response.Body), err
+		return received(ctx, p, s.Horses.OpenForBreeding)
 	})
 }
 
@@ -87,17 +83,12 @@ func (p *program) missionsCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		var received struct{ Missions []json.RawMessage }
-		_ = json.Unmarshal(response.Body, &received)
+		var body struct{ Missions json.RawMessage }
+		_ = json.Unmarshal(response.Body, &body)
 		var all []unfinished
-		for i := range record.Missions {
-			m := &record.Missions[i]
-			line := unfinished{mission: m, JSON: m, Counts: whatCounts(m)}
-			if len(received.Missions) == len(record.Missions) {
-				line.JSON = received.Missions[i]
-			}
-			if !m.Completed {
-				all = append(all, line)
+		for _, m := range receivedEntries(p, record.Missions, body.Missions) {
+			if !m.Value.Completed {
+				all = append(all, unfinished{m.Value, jsonOf(m), whatCounts(m.Value)})
 			}
 		}
 		return withoutJSON(all), nil

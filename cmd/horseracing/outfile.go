@@ -11,8 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/horseracing-go/horseracing"
 )
 
@@ -22,8 +20,8 @@ const lookback = time.Hour
 // outFile is the file of -o, in which each finished race is once. It is its own position: a
 // run continues from lookback before its newest race, and leaves out the races that it has.
 type outFile struct {
+	locked
 	file   *os.File
-	lock   *flock.Flock
 	origin origin
 	size   int64 // of the lines that were read and written
 	lost   int64 // the size that it had before it lost races, until these are fetched again
@@ -55,13 +53,13 @@ func raceOf(line []byte) (*horseracing.Race, bool) {
 // openOut opens or creates the file at path, and cuts off an incomplete last line. With an
 // error nothing is changed.
 func openOut(p *program, path string, from origin) (*outFile, error) {
-	path, lock, err := lockFile("-o", path)
+	file, err := lockFile("-o", path)
 	if err != nil {
 		return nil, err
 	}
-	f := &outFile{lock: lock, origin: from, synced: time.Now()}
-	_, missing := os.Stat(path)
-	if f.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err == nil {
+	f := &outFile{locked: file, origin: from, synced: time.Now()}
+	_, missing := os.Stat(f.path)
+	if f.file, err = os.OpenFile(f.path, os.O_RDWR|os.O_CREATE, 0o666); err == nil {
 		err = f.begin(p, missing == nil)
 	}
 	if err != nil {
@@ -75,7 +73,7 @@ func (f *outFile) close() (err error) {
 	if f.file != nil {
 		err = f.file.Close()
 	}
-	return errors.Join(err, f.lock.Close())
+	return errors.Join(err, f.locked.close())
 }
 
 // begin reads the file, compares its origin with that of this run, and cuts it. If the file was
@@ -84,33 +82,32 @@ func (f *outFile) begin(p *program, existed bool) error {
 	if err := f.read(time.Now()); err != nil {
 		return err
 	}
-	path := f.file.Name()
 	stored, err := f.readOrigin()
 	switch {
 	case err != nil:
 		return err
 	case f.size == 0 && (!existed || stored.Size == 0): // whatever it was for
 	case stored.Service != "":
-		if err := stored.check(f.origin, path); err != nil {
+		if err := stored.check(f.origin, f.path); err != nil {
 			return err
 		}
-		f.origin = f.origin.from(stored, p, path)
+		f.origin = f.origin.from(stored, p, f.path)
 		if f.size < stored.Size {
-			p.say(fmt.Sprintf("%s has %d bytes of races, of %d that were written: what is missing is fetched again", path, f.size, stored.Size))
+			p.say(fmt.Sprintf("%s has %d bytes of races, of %d that were written: what is missing is fetched again", f.path, f.size, stored.Size))
 			f.lost, f.newest = stored.Size, time.Time{}
 		}
 		return f.file.Truncate(f.size)
 	case f.size == 0:
 	default:
 		f.origin.Since = time.Time{}
-		p.say(fmt.Sprintf("%s.lock does not say where %[1]s comes from: it is taken for tier %d of %s from now on", path, f.origin.Tier, f.origin.Service))
+		p.say(fmt.Sprintf("%s.lock does not say where %[1]s comes from: it is taken for tier %d of %s from now on", f.path, f.origin.Tier, f.origin.Service))
 	}
 	return errors.Join(f.writeOrigin(), f.file.Truncate(f.size))
 }
 
 // readOrigin reads the origin from the lock file. It is zero in one of an older version.
 func (f *outFile) readOrigin() (stored origin, err error) {
-	text, err := readNote(f.lock)
+	text, err := f.readNote()
 	if err == nil && len(text) > 0 && json.Unmarshal(text, &stored) != nil {
 		err = fmt.Errorf("%s is damaged: remove it", f.lock.Path())
 	}
@@ -122,7 +119,7 @@ func (f *outFile) writeOrigin() error {
 	if err != nil {
 		return err
 	}
-	return writeNote(f.lock, text)
+	return f.writeNote(text)
 }
 
 // sync syncs the file, and then notes its size.
@@ -142,7 +139,7 @@ func (f *outFile) read(now time.Time) error {
 	lines := bufio.NewReader(f.file)
 	head, _ := lines.Peek(2) // an error comes again
 	if _, err := withoutMark(head); err != nil {
-		return fmt.Errorf("%s: %w", f.file.Name(), err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -189,7 +186,7 @@ func isBegun(text []byte) bool {
 }
 
 func (f *outFile) isOther(format string, args ...any) error {
-	return fmt.Errorf("%s was not written by -o, so it is not changed: it has "+format, append([]any{f.file.Name()}, args...)...)
+	return fmt.Errorf("%s was not written by -o, so it is not changed: it has "+format, append([]any{f.path}, args...)...)
 }
 
 // append appends a line, unless something else has replaced or changed the file: what is
@@ -199,8 +196,8 @@ func (f *outFile) append(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if named, err := os.Stat(f.file.Name()); err != nil || !os.SameFile(named, ours) || ours.Size() != f.size {
-		return fmt.Errorf("%s was changed by something else: nothing more is written to it", f.file.Name())
+	if named, err := os.Stat(f.path); err != nil || !os.SameFile(named, ours) || ours.Size() != f.size {
+		return fmt.Errorf("%s was changed by something else: nothing more is written to it", f.path)
 	}
 	if _, err := f.file.WriteAt(line, f.size); err != nil {
 		return err

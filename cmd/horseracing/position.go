@@ -6,23 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/horseracing-go/horseracing"
 )
 
-// position is the file of --cursor: how far a listing was read, and printed. It is locked
-// while it is used. Without a path it keeps nothing.
+// position is the file of --cursor: how far a listing was read, and printed.
 type position struct {
 	origin
 	Cursor horseracing.Cursor `json:"cursor"`
 
-	path string
-	lock *flock.Flock
+	locked
 
 	mu     sync.Mutex  // the timer saves, too
 	timer  *time.Timer // saves what was kept since the last time, nil if nothing was
@@ -31,11 +26,11 @@ type position struct {
 
 // openPosition locks and reads the file at path, which may not exist yet.
 func openPosition(p *program, path string, from origin) (*position, error) {
-	path, lock, err := lockFile("--cursor", path)
+	file, err := lockFile("--cursor", path)
 	if err != nil {
 		return nil, err
 	}
-	c := &position{origin: from, path: path, lock: lock}
+	c := &position{origin: from, locked: file}
 	if err := c.read(p); err != nil {
 		c.close()
 		return nil, err
@@ -43,14 +38,12 @@ func openPosition(p *program, path string, from origin) (*position, error) {
 	return c, nil
 }
 
-// close lets other processes use the file.
+// close ends the saving, and lets other processes use the file.
 func (c *position) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed = fs.ErrClosed
-	if c.lock != nil {
-		_ = c.lock.Close()
-	}
+	_ = c.locked.close()
 }
 
 // read reads the file, if it exists: a position, or the text of a cursor alone.
@@ -63,7 +56,7 @@ func (c *position) read(p *program) error {
 		return err
 	}
 	text = bytes.TrimSpace(text)
-	if note, err := readNote(c.lock); err == nil && len(text) == 0 && len(note) == 0 { // it was never written
+	if note, err := c.readNote(); err == nil && len(text) == 0 && len(note) == 0 { // it was never written
 		return nil
 	}
 	stored := position{origin: c.origin}
@@ -103,46 +96,7 @@ func (c *position) save() error {
 	defer c.mu.Unlock()
 	c.timer = nil
 	if c.path != "" && c.failed == nil {
-		c.failed = errors.Join(replaceFile(c.path, c), writeNote(c.lock, []byte("written\n")))
+		c.failed = errors.Join(c.replace(c), c.writeNote([]byte("written\n")))
 	}
 	return c.failed
-}
-
-// replaceFile replaces a file by a value as JSON, with its mode: whoever reads it, after a loss of power too, sees
-// the old position or the new one. Where it cannot be replaced, because it is a mount, say,
-// it is written in place.
-func replaceFile(path string, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	text = append(text, '\n')
-	mode := fs.FileMode(0o666)
-	info, missing := os.Stat(path)
-	if missing == nil {
-		mode = info.Mode().Perm()
-	}
-	temporary := path + ".tmp"
-	err = write(temporary, text, mode)
-	if err == nil && missing == nil {
-		err = os.Chmod(temporary, mode) // whatever the umask is
-	}
-	if err == nil {
-		if err = os.Rename(temporary, path); err == nil {
-			return nil
-		}
-		err = write(path, text, mode)
-	}
-	os.Remove(temporary)
-	return err
-}
-
-// write writes a file and syncs it.
-func write(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -206,7 +206,7 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 				})}
 				c := &cobra.Command{}
 				o := listingFlags(c, "race")
-				v := newView(p, c, p.raceLayout())
+				v := newView(p, c, p.raceLayout(nil))
 				double.NoError(t, c.ParseFlags(slices.Concat(args, more)))
 				double.NoError(t, o.resolve(t.Context(), p, s))
 				return printFinished(t.Context(), p, s, o, listed[horseracing.Race]{view: v, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, follow: s.Races.Follow})

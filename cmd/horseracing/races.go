@@ -12,14 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
 
 func (p *program) openCommand() *cobra.Command {
 	var v *view[horseracing.Race]
 	c := p.reading("open", "The open races", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
-		var response horseracing.Response
-		all, err := s.Races.Open(ctx, horseracing.CaptureResponse(&response))
+		races, err := received(ctx, p, s.Races.Open)
 		if err != nil {
 			return err
 		}
@@ -27,14 +25,12 @@ func (p *program) openCommand() *cobra.Command {
 		if v.given["tier"] != "" {
 			tiers = strings.Split(v.given["tier"], ",")
 		}
-		if err := p.checkTierNames(ctx, s, tiers, all); err != nil {
+		if err := p.checkTierNames(ctx, s, tiers, races); err != nil {
 			return err
 		}
-		races := receivedEntries(p, all, response.Body)
-		if len(all) > 0 && len(v.keeps) > min(1, len(tiers)) && !slices.ContainsFunc(all, func(r horseracing.Race) bool { return v.fits(&r) }) {
+		if len(races) > 0 && len(v.keeps) > min(1, len(tiers)) && !slices.ContainsFunc(races, func(r horseracing.Entry[horseracing.Race]) bool { return v.fits(r.Value) }) {
 			p.say("no open race fits")
 		}
-		p.now = connection.ServiceTime(&response)
 		isShut := func(r *horseracing.Race) int { // closed or full, which comes last
 			if r.CheckEntry(nil, p.now) != nil {
 				return 1
@@ -47,7 +43,7 @@ func (p *program) openCommand() *cobra.Command {
 		})
 		return v.print(races, nil)
 	})
-	v = newView(p, c, p.raceLayout().with(openColumns...))
+	v = newView(p, c, p.raceLayout(openColumns))
 	v.isWhole = true
 	return c
 }
@@ -59,10 +55,7 @@ func (p *program) raceCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		races, err := getEach(p, ids, func(id horseracing.RaceID, received *horseracing.Response) (*horseracing.Race, error) {
-			defer func() { p.now = connection.ServiceTime(received) }()
-			return s.Races.Get(ctx, id, horseracing.CaptureResponse(received))
-		})
+		races, err := getEach(ctx, p, ids, s.Races.Get)
 		if v.isChosen || p.asCSV || p.printsJSON() {
 			return v.print(races, err)
 		}
@@ -82,13 +75,36 @@ func (p *program) raceCommand() *cobra.Command {
 		}
 		return err
 	})
-	v = newView(p, c, p.raceLayout().with(openColumns...))
+	v = newView(p, c, p.raceLayout(openColumns))
 	return c
 }
 
-// raceLayout has the fields of open and finished races, of which openColumns and finishedColumns
+func (p *program) resultsCommand() *cobra.Command {
+	var o *listingOptions
+	var v *view[horseracing.Race]
+	c := p.reading("results", "Finished races, the newest first, or a file of them", cobra.NoArgs, func(ctx context.Context, s *service, _ []string) error {
+		if err := o.resolve(ctx, p, s); err != nil {
+			return err
+		}
+		if o.out != "" {
+			return p.keepResults(ctx, s, o)
+		}
+		return printFinished(ctx, p, s, o, listed[horseracing.Race]{
+			view: v, start: func(r *horseracing.Race) time.Time { return r.StartTime.Time }, results: s.Races.Results, follow: s.Races.Follow,
+		})
+	})
+	o = listingFlags(c, "race")
+	fileFlag(c.Flags(), &o.out, "out", "o", "keep the races in this `FILE`, each once")
+	v = newView(p, c, p.raceLayout(finishedColumns))
+	for _, other := range []string{"limit", "before", "cursor", "sort", "columns", "csv", "jq", "level", "max-fee", "length"} {
+		c.MarkFlagsMutuallyExclusive("out", other)
+	}
+	return c
+}
+
+// raceLayout has the fields of open and finished races, of which openColumns or finishedColumns
 // are shown.
-func (p *program) raceLayout() layout[horseracing.Race] {
+func (p *program) raceLayout(columns []string) layout[horseracing.Race] {
 	place := func(title string, at int) field[horseracing.Race] {
 		return words(title, func(r *horseracing.Race) string {
 			finishers, _ := r.Finishers() // none if the final order cannot be read
@@ -98,7 +114,7 @@ func (p *program) raceLayout() layout[horseracing.Race] {
 			return fmt.Sprintf("#%d (%.2f)", finishers[at].Number, finishers[at].Total)
 		}).wide(14)
 	}
-	return layout[horseracing.Race]{fields: []field[horseracing.Race]{
+	return layout[horseracing.Race]{columns: columns, fields: []field[horseracing.Race]{
 		whole("RACE", func(r *horseracing.Race) horseracing.RaceID { return r.MainRaceID }).wide(6),
 		words("NAME", func(r *horseracing.Race) string { return r.Info.Name }).wide(15),
 		moment("START (UTC)", func(r *horseracing.Race) time.Time { return r.StartTime.Time }).wide(16),

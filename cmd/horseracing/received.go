@@ -2,14 +2,45 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 )
+
+// received returns the entries of a listing, with their JSON, and notes the time of the service.
+func received[T any](ctx context.Context, p *program, list func(context.Context, ...horseracing.CallOption) ([]T, error)) ([]horseracing.Entry[T], error) {
+	var response horseracing.Response
+	values, err := list(ctx, horseracing.CaptureResponse(&response))
+	p.now = connection.ServiceTime(&response)
+	return receivedEntries(p, values, response.Body), err
+}
+
+// getEach returns what get returns for each id. An id that is not found, or
+// cannot be read, does not end it.
+func getEach[ID, T any](ctx context.Context, p *program, ids []ID, get func(context.Context, ID, ...horseracing.CallOption) (*T, error)) (found []horseracing.Entry[T], failed error) {
+	for _, id := range ids {
+		entries, err := received(ctx, p, func(ctx context.Context, opts ...horseracing.CallOption) ([]T, error) {
+			value, err := get(ctx, id, opts...)
+			if err != nil {
+				return nil, err
+			}
+			return []T{*value}, nil
+		})
+		found, failed = append(found, entries...), errors.Join(failed, err)
+		_, isUnreadable := errors.AsType[*horseracing.DecodeError](err)
+		if err != nil && !isUnreadable && !errors.Is(err, horseracing.ErrNotFound) {
+			break
+		}
+	}
+	return found, failed
+}
 
 // receivedEntries returns the values of a response with their JSON. Entries that could not be read
 // are not among them. There is no JSON if the values do not match the response.

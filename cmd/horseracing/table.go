@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -30,24 +31,6 @@ type sheet[T any] struct {
 
 func newSheet[T any](v *view[T]) *sheet[T] { return &sheet[T]{view: v} }
 
-// getEach returns what get returns for each id. An id that is not found, or
-// cannot be read, does not end it.
-func getEach[ID, T any](p *program, ids []ID, get func(ID, *horseracing.Response) (*T, error)) (found []horseracing.Entry[T], failed error) {
-	for _, id := range ids {
-		var response horseracing.Response
-		value, err := get(id, &response)
-		_, unreadable := errors.AsType[*horseracing.DecodeError](err)
-		failed = errors.Join(failed, err)
-		switch {
-		case err == nil:
-			found = append(found, receivedEntries(p, []T{*value}, response.Body)...)
-		case !unreadable && !errors.Is(err, horseracing.ErrNotFound):
-			return found, failed
-		}
-	}
-	return found, failed
-}
-
 // add prints an entry as JSON, or keeps its row until flush.
 func (s *sheet[T]) add(e horseracing.Entry[T]) error {
 	if len(s.ids) < maxRemembered {
@@ -57,7 +40,7 @@ func (s *sheet[T]) add(e horseracing.Entry[T]) error {
 	switch {
 	case s.p.asCSV:
 		for _, c := range s.cells(e.Value) {
-			row = append(row, strings.ToValidUTF8(s.p.redacted(c.String()), "\ufffd"))
+			row = append(row, strings.ToValidUTF8(s.p.redacted(fmt.Sprint(c.value)), "\ufffd"))
 		}
 	case s.p.printsJSON() && s.isChosen:
 		line, err := object(s.cells(e.Value))

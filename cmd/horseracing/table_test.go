@@ -73,7 +73,7 @@ func TestANarrowTableHasWhatOneDecidesBy(t *testing.T) {
 	var screen strings.Builder
 	p := &program{stdout: &screen, interactive: true, width: 80, now: now}
 	double.NoError(t, errors.Join(
-		printList(p, p.raceLayout().with(openColumns...), []horseracing.Race{race}, nil),
+		printList(p, p.raceLayout(openColumns), []horseracing.Race{race}, nil),
 		printList(p, p.changeLayout(), []change{{Kind: horseracing.RaceOpened, Race: &race, Time: now}, {Kind: horseracing.RaceUpdated, Race: &race, Time: now, Changed: []string{"horse 1740 entered", "horse 990 left"}}}, nil),
 		printList(p, tournamentLayout, []horseracing.Tournament{tournament}, nil),
 	))

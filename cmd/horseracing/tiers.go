@@ -94,10 +94,10 @@ func tiersFlag(flags *pflag.FlagSet) *[]string {
 
 // checkTierNames reports the tiers of which no race is open. A name that no tier has is a
 // mistake, unless there is no open race either.
-func (p *program) checkTierNames(ctx context.Context, s *service, names []string, open []horseracing.Race) error {
+func (p *program) checkTierNames(ctx context.Context, s *service, names []string, open []horseracing.Entry[horseracing.Race]) error {
 	known := []horseracing.Tier{{Name: horseracing.TierNameBeta}} // its name is documented
 	for _, name := range names {
-		if slices.ContainsFunc(open, func(r horseracing.Race) bool { return strings.EqualFold(name, string(r.Tier)) }) {
+		if slices.ContainsFunc(open, func(r horseracing.Entry[horseracing.Race]) bool { return strings.EqualFold(name, string(r.Value.Tier)) }) {
 			continue
 		}
 		if len(open) > 0 {

@@ -31,13 +31,10 @@ func (p *program) tournamentsCommand() *cobra.Command {
 		var found []horseracing.Entry[horseracing.Tournament]
 		var err error
 		if len(args) == 0 {
-			var open []horseracing.Tournament
-			var response horseracing.Response
-			open, err = s.Tournaments.Open(ctx, horseracing.CaptureResponse(&response))
-			found = receivedEntries(p, open, response.Body)
+			found, err = received(ctx, p, s.Tournaments.Open)
 		} else {
-			found, err = getEach(p, args, func(id string, received *horseracing.Response) (*horseracing.Tournament, error) {
-				return s.Tournaments.Get(ctx, horseracing.TournamentID(id), horseracing.CaptureResponse(received))
+			found, err = getEach(ctx, p, args, func(ctx context.Context, id string, opts ...horseracing.CallOption) (*horseracing.Tournament, error) {
+				return s.Tournaments.Get(ctx, horseracing.TournamentID(id), opts...)
 			})
 		}
 		return v.print(found, err)

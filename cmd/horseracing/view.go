@@ -130,10 +130,14 @@ type cell struct {
 	value any
 }
 
-// cells returns the values of the columns, amounts in units and in tokens.
+// cells returns the values of the columns, times as texts, and amounts in units and in tokens.
 func (v *view[T]) cells(value *T) (all []cell) {
 	for _, f := range v.shown() {
-		all = append(all, cell{f.name(), f.value(value)})
+		c := cell{f.name(), f.value(value)}
+		if at, isTime := c.value.(time.Time); isTime {
+			c.value = instantOf(at, time.RFC3339)
+		}
+		all = append(all, c)
 		if f.isAmount {
 			all = append(all, cell{f.name() + "_tokens", f.text(value)})
 		}
@@ -141,31 +145,12 @@ func (v *view[T]) cells(value *T) (all []cell) {
 	return all
 }
 
-// String returns a cell as CSV has it.
-func (c cell) String() string {
-	if at, isTime := c.value.(time.Time); isTime {
-		if at.IsZero() {
-			return ""
-		}
-		return at.UTC().Format(time.RFC3339)
-	}
-	return fmt.Sprint(c.value)
-}
-
-// MarshalJSON returns a cell as a member of an object has it.
-func (c cell) MarshalJSON() ([]byte, error) {
-	if _, isTime := c.value.(time.Time); isTime {
-		return json.Marshal(c.String())
-	}
-	return json.Marshal(c.value)
-}
-
 // object returns cells as an object, in their order.
 func object(cells []cell) (json.RawMessage, error) {
 	var text bytes.Buffer
 	separator := byte('{')
 	for _, c := range cells {
-		value, err := lineOf(c)
+		value, err := lineOf(c.value)
 		if err != nil {
 			return nil, err
 		}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +54,7 @@ type watcher struct {
 
 // run reports changes until the context ends.
 func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) error {
-	known, err := openReported(w.p, w.path, s.BaseURL())
+	known, err := openReported(w.path, s.BaseURL())
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) e
 				}
 			}
 			known.note(c)
-			if err := known.save(); err != nil {
+			if err := known.replace(known); err != nil {
 				return err
 			}
 		}
@@ -116,6 +119,88 @@ func (w *watcher) report(ctx context.Context, table *sheet[change], line *change
 // signalTime is how long after the end of a command the signal that ended it may arrive here.
 const signalTime = 100 * time.Millisecond
 
+// reported is the file of --state: the open races as they were reported last.
+type reported struct {
+	origin
+	Races []horseracing.Race `json:"races"`
+
+	locked
+	isContinued bool // the file existed
+}
+
+// openReported locks and reads the file at path, if there is one, which may not exist yet.
+func openReported(path, service string) (r *reported, err error) {
+	r = &reported{origin: origin{Service: service}}
+	if path == "" {
+		return r, nil
+	}
+	if r.locked, err = lockFile("--state", path); err != nil {
+		return nil, err
+	}
+	if err := r.read(); err != nil {
+		_ = r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// read reads the file, if it exists.
+func (r *reported) read() error {
+	text, err := readText(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var stored reported
+	if err == nil {
+		err = json.Unmarshal(text, &stored)
+	}
+	if err != nil {
+		return fmt.Errorf("%s was not written by --state, or is damaged: restore it, or remove it to begin anew (%w)", r.path, err)
+	}
+	r.Races, r.isContinued = stored.Races, true
+	return stored.check(r.origin, r.path)
+}
+
+// find returns the race as it was reported last, or nil.
+func (r *reported) find(race *horseracing.Race) *horseracing.Race {
+	at := slices.IndexFunc(r.Races, func(known horseracing.Race) bool { return keyOf(&known) == keyOf(race) })
+	if at < 0 {
+		return nil
+	}
+	return &r.Races[at]
+}
+
+// changes returns what has changed since the races were reported.
+func (r *reported) changes(races []horseracing.Race) (all []horseracing.RaceChange) {
+	now := reported{Races: races}
+	for i := range r.Races {
+		if last := r.Races[i]; now.find(&last) == nil {
+			all = append(all, horseracing.RaceChange{Kind: horseracing.RaceClosed, Race: &last, Previous: &last})
+		}
+	}
+	for i := range races {
+		race, last := races[i], r.find(&races[i])
+		if last == nil {
+			all = append(all, horseracing.RaceChange{Kind: horseracing.RaceOpened, Race: &race})
+			continue
+		}
+		before := *last
+		c := horseracing.RaceChange{Kind: horseracing.RaceUpdated, Race: &race, Previous: &before}
+		if len(changed(c)) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// note notes that a change was reported.
+func (r *reported) note(c horseracing.RaceChange) {
+	r.Races = slices.DeleteFunc(r.Races, func(known horseracing.Race) bool { return keyOf(&known) == keyOf(c.Race) })
+	if c.Kind != horseracing.RaceClosed {
+		r.Races = append(r.Races, *c.Race)
+	}
+}
+
 // changed returns what an update changed.
 func changed(c horseracing.RaceChange) (parts []string) {
 	if c.Kind != horseracing.RaceUpdated {
@@ -145,7 +230,7 @@ func (p *program) changeLayout() layout[change] {
 	}).wide(20)
 	what.isFull = true
 	fields := []field[change]{what, moment("TIME", func(c *change) time.Time { return c.Time }).as(func(c *change) string { return c.Time.Format("15:04") })}
-	for _, f := range p.raceLayout().fields {
+	for _, f := range p.raceLayout(nil).fields {
 		fields = append(fields, field[change]{
 			title: f.title, width: f.width, isAmount: f.isAmount, isNumber: f.isNumber, flag: f.flag, about: f.about,
 			value: func(c *change) any { return f.value(c.Race) },

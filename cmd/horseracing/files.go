@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,18 +70,32 @@ func resolve(flag, path string) (string, error) {
 	return resolved, nil
 }
 
-// lockFile locks path.lock, so that one process at a time writes the file at path, and returns
-// the file to write, to which path may link.
-func lockFile(flag, path string) (resolved string, lock *flock.Flock, err error) {
-	if path, err = resolve(flag, path); err != nil {
-		return "", nil, err
+// locked is a file that one process at a time writes, since it has locked the file beside it. Without
+// a path it keeps nothing.
+type locked struct {
+	path string // of the file itself, if a link was named
+	lock *flock.Flock
+}
+
+// lockFile locks path.lock for the file at path, which may not exist yet.
+func lockFile(flag, path string) (f locked, err error) {
+	if f.path, err = resolve(flag, path); err != nil {
+		return f, err
 	}
-	lock = flock.New(path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR))
-	locked, err := lock.TryLock()
-	if err == nil && !locked {
-		err = fmt.Errorf("%s %w", path, errInUse)
+	f.lock = flock.New(f.path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR))
+	isLocked, err := f.lock.TryLock()
+	if err == nil && !isLocked {
+		err = fmt.Errorf("%s %w", f.path, errInUse)
 	}
-	return path, lock, lockError(path, err)
+	return f, lockError(f.path, err)
+}
+
+// close lets other processes use the file.
+func (f locked) close() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.Close()
 }
 
 // lockError says what to do if the file system has no locks, as package ledger does.
@@ -93,9 +109,9 @@ func lockError(path string, err error) error {
 // lockedBytes are those of the lock file that are locked. On Windows nobody can read them.
 const lockedBytes = 1
 
-// readNote reads what a lock file says about the file beside it. It is empty in a new one.
-func readNote(lock *flock.Flock) ([]byte, error) {
-	file, err := os.Open(lock.Path())
+// readNote reads what the lock file says about the file beside it. It is empty in a new one.
+func (f locked) readNote() ([]byte, error) {
+	file, err := os.Open(f.lock.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +119,79 @@ func readNote(lock *flock.Flock) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, lockedBytes, math.MaxInt64-lockedBytes))
 }
 
-// writeNote writes what a lock file says.
-func writeNote(lock *flock.Flock, text []byte) error {
-	file, err := os.OpenFile(lock.Path(), os.O_RDWR, 0)
+// writeNote writes what the lock file says.
+func (f locked) writeNote(text []byte) error {
+	file, err := os.OpenFile(f.lock.Path(), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	_, err = file.WriteAt(text, lockedBytes)
 	return errors.Join(err, file.Truncate(lockedBytes+int64(len(text))), file.Close())
 }
+
+// replace replaces the file, if there is one, by a value as JSON, with its mode: whoever reads it, after a loss
+// of power too, sees the old value or the new one. If it cannot be replaced, because it is a mount, say, it is
+// written in place.
+func (f locked) replace(value any) error {
+	if f.path == "" {
+		return nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	mode := fs.FileMode(0o666)
+	info, missing := os.Stat(f.path)
+	if missing == nil {
+		mode = info.Mode().Perm()
+	}
+	temporary := f.path + ".tmp"
+	err = write(temporary, text, mode)
+	if err == nil && missing == nil {
+		err = os.Chmod(temporary, mode) // whatever the umask is
+	}
+	if err == nil {
+		if err = os.Rename(temporary, f.path); err == nil {
+			return nil
+		}
+		err = write(f.path, text, mode)
+	}
+	os.Remove(temporary)
+	return err
+}
+
+// write writes a file and syncs it.
+func write(path string, text []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// readText reads a file of text that people or other programs may have written: without the
+// byte order mark that some editors add.
+func readText(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err = withoutMark(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return text, err
+}
+
+// withoutMark returns text without its byte order mark. UTF-16, which older PowerShells
+// write with >, is an error.
+func withoutMark(text []byte) ([]byte, error) {
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return nil, errors.New("the text is UTF-16: write it as UTF-8, in PowerShell with | Out-File -Encoding utf8")
+	}
+	return bytes.TrimPrefix(text, byteOrderMark), nil
+}
+
+var byteOrderMark = []byte("\ufeff")
