@@ -1,7 +1,6 @@
 package cost_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,31 +18,18 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// canned responds to every request with the same body, at once.
-type canned []byte
-
-func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		_, _ = io.Copy(io.Discard, req.Body)
-		_ = req.Body.Close()
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
-		ContentLength: int64(len(c)), Body: io.NopCloser(bytes.NewReader(c)), Request: req,
-	}, nil
-}
-
-func (c canned) sdk(tb testing.TB) *horseracing.Client {
-	return double.Connect(tb, double.Service, &http.Client{Transport: c})
+// canned is a client that gets the same body for every request, at once.
+func canned(body string) *http.Client {
+	return &http.Client{Transport: double.TripFunc(double.Respond(http.StatusOK, body, "Content-Type: application/json"))}
 }
 
 // pageOfRaces is a page as the fake sends it: ten races, about 9 KB.
-func pageOfRaces(b testing.TB) canned {
+func pageOfRaces(tb testing.TB) string {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
 	var page []json.RawMessage
-	double.NoError(b, fake.Client().Do(b.Context(), http.MethodGet, double.ResultsPath, struct{}{}, &page))
-	return double.Must(json.Marshal(page))
+	double.NoError(tb, fake.Client().Do(tb.Context(), http.MethodGet, double.ResultsPath, struct{}{}, &page))
+	return string(double.Must(json.Marshal(page)))
 }
 
 // plainRace is what a careful programmer writes by hand: a plain struct.
@@ -134,51 +119,27 @@ func compare(b *testing.B, name string, one, other func() error) {
 // writes by hand, without retries.
 func BenchmarkCall(b *testing.B) {
 	ctx := context.Background()
-	page := pageOfRaces(b)
-	plain := func(c canned, unmarshal func([]byte, any) error) func() error {
-		client := &http.Client{Transport: c}
-		return func() error {
-			return plainCall(ctx, client, double.Service+"/api/v1/races/open", "key", new([]plainRace), unmarshal)
-		}
-	}
 	v2 := func(data []byte, into any) error { return jsonv2.Unmarshal(data, into) }
-
-	sdk := page.sdk(b)
-	onePage := func() error { _, err := sdk.Races.Open(ctx); return err }
-	compare(b, "page/by-hand-encoding-json", onePage, plain(page, json.Unmarshal))
-	compare(b, "page/by-hand-same-decoder", onePage, plain(page, v2))
-	empty := canned("[]")
-	idle := empty.sdk(b)
-	open := func() error { _, err := idle.Races.Open(ctx); return err }
-	compare(b, "empty/by-hand", open, plain(empty, json.Unmarshal))
+	test := func(name, body string, unmarshal func([]byte, any) error) {
+		sdk, plain := double.Connect(b, double.Service, canned(body)), canned(body)
+		compare(b, name, func() error { return double.OpenRaces(ctx, sdk) }, func() error {
+			return plainCall(ctx, plain, double.Service+"/api/v1/races/open", "key", new([]plainRace), unmarshal)
+		})
+	}
+	page := pageOfRaces(b)
+	test("page/by-hand-encoding-json", page, json.Unmarshal)
+	test("page/by-hand-same-decoder", page, v2)
+	test("empty/by-hand", "[]", json.Unmarshal)
 }
 
-// BenchmarkManyInLine measures how long 20,000 calls take to get in line behind a Retry-After, and
-// to leave it when their context ends.
-func BenchmarkManyInLine(b *testing.B) {
-	const calls = 20_000
-	for b.Loop() {
-		client := double.Client(b, double.Respond(http.StatusTooManyRequests, "", "Retry-After: 600"), horseracing.WithRetry(horseracing.Retry{MaxWait: time.Hour}))
-		ctx, cancel := context.WithCancel(b.Context())
-		var all sync.WaitGroup
-		call := func() { _ = double.OpenRaces(ctx, client) }
-		all.Go(call)
-		inLine := func(n int) (took time.Duration) {
-			for began := time.Now(); client.Pace().Waiting < n; took = time.Since(began) {
-				time.Sleep(time.Millisecond)
-			}
-			return took
-		}
-		inLine(1)
-		for range calls - 1 {
-			all.Go(call)
-		}
-		b.ReportMetric(float64(inLine(calls).Milliseconds()), "ms-in")
-		began := time.Now()
-		cancel()
-		all.Wait()
-		b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms-out")
-		b.ReportMetric(0, "ns/op")
+// The allocations of a call are those of docs/performance.md: a few more go unnoticed in a
+// time, and not here.
+func TestACallAllocatesLittle(t *testing.T) {
+	double.UnlessShort(t)
+	for most, body := range map[float64]string{30: "[]", 200: pageOfRaces(t)} {
+		client := double.Connect(t, double.Service, canned(body))
+		allocations := testing.AllocsPerRun(100, func() { double.NoError(t, double.OpenRaces(t.Context(), client)) })
+		double.FailIf(t, allocations > most, "%v allocations for %d bytes, at most %v wanted", allocations, len(body), most)
 	}
 }
 

@@ -3,6 +3,7 @@ package sending_test
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -18,19 +19,18 @@ import (
 // nat is a network in memory that can forget its connections, as a NAT or a firewall does: what is
 // sent on them is lost, and they stay open. It is the listener of a server, too.
 type nat struct {
-	accepted chan net.Conn
-	mu       sync.Mutex
-	conns    []*natConn
-	isLossy  atomic.Bool // new connections lose all that is sent
+	accepted        chan net.Conn
+	made, forgotten atomic.Int64 // connections, of which the first ones are forgotten
 }
 
 type natConn struct {
 	net.Conn
-	isLost atomic.Bool
+	nat    *nat
+	number int64
 }
 
 func (c *natConn) Write(b []byte) (int, error) {
-	if c.isLost.Load() {
+	if c.number <= c.nat.forgotten.Load() {
 		return len(b), nil
 	}
 	return c.Conn.Write(b)
@@ -38,23 +38,8 @@ func (c *natConn) Write(b []byte) (int, error) {
 
 func (n *nat) dial(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
-	c := &natConn{Conn: near}
-	c.isLost.Store(n.isLossy.Load())
-	n.mu.Lock()
-	n.conns = append(n.conns, c)
-	n.mu.Unlock()
 	n.accepted <- far
-	return c, nil
-}
-
-// forget forgets the connections so far, and returns how many there were.
-func (n *nat) forget() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, c := range n.conns {
-		c.isLost.Store(true)
-	}
-	return len(n.conns)
+	return &natConn{near, n, n.made.Add(1)}, nil
 }
 
 func (n *nat) Accept() (net.Conn, error) {
@@ -101,9 +86,6 @@ func behindNAT(t *testing.T, isHTTP2, isOwn bool, test func(t *testing.T, c *hor
 		base.CloseIdleConnections()
 		close(n.accepted)
 		double.NoError(t, server.Close())
-		for _, c := range n.conns {
-			c.Close()
-		}
 	})
 }
 
@@ -127,7 +109,7 @@ func TestACallIsRetriedOnANewConnectionIfItsOwnIsDead(t *testing.T) {
 	for _, test := range []struct {
 		name           string
 		isHTTP2, isOwn bool
-		connections    int
+		connections    int64
 		within         time.Duration
 	}{
 		{"HTTP/2", true, true, 1, 15*time.Second + backoff},
@@ -137,7 +119,8 @@ func TestACallIsRetriedOnANewConnectionIfItsOwnIsDead(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			behindNAT(t, test.isHTTP2, test.isOwn, func(t *testing.T, c *horseracing.Client, n *nat) {
-				double.Equal(t, "connections", test.connections, n.forget())
+				double.Equal(t, "connections", test.connections, n.made.Load())
+				n.forgotten.Store(n.made.Load())
 				began := time.Now()
 				double.NoError(t, double.Register(t.Context(), c))
 				double.FailIf(t, time.Since(began) > time.Second, "a registration took %v", time.Since(began))
@@ -151,7 +134,7 @@ func TestACallIsRetriedOnANewConnectionIfItsOwnIsDead(t *testing.T) {
 				return // calls that time out one after the other keep the connection of all of them busy
 			}
 			behindNAT(t, test.isHTTP2, test.isOwn, func(t *testing.T, c *horseracing.Client, n *nat) {
-				n.forget()
+				n.forgotten.Store(n.made.Load())
 				took := together(t, c)
 				double.FailIf(t, took > test.within, "eight calls took %v", took)
 			})
@@ -163,7 +146,7 @@ func TestACallIsRetriedOnANewConnectionIfItsOwnIsDead(t *testing.T) {
 func TestACallOfADeadlineOfItsOwnLeavesNoDeadConnection(t *testing.T) {
 	for _, isHTTP2 := range []bool{false, true} {
 		behindNAT(t, isHTTP2, true, func(t *testing.T, c *horseracing.Client, n *nat) {
-			n.forget()
+			n.forgotten.Store(n.made.Load())
 			var results []bool
 			for range 2 {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -181,7 +164,7 @@ func TestACallOfADeadlineOfItsOwnLeavesNoDeadConnection(t *testing.T) {
 func TestARegistrationIsNotGivenUpBeforeItsTimeout(t *testing.T) {
 	for _, isHTTP2 := range []bool{false, true} {
 		behindNAT(t, isHTTP2, true, func(t *testing.T, c *horseracing.Client, n *nat) {
-			n.isLossy.Store(true)
+			n.forgotten.Store(math.MaxInt64)
 			began := time.Now()
 			err := double.Register(t.Context(), c)
 			double.FailIf(t, !errors.Is(err, horseracing.ErrOutcomeUnknown) || time.Since(began) != 30*time.Second, "after %v: %v", time.Since(began), err)
