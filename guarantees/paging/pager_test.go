@@ -120,16 +120,6 @@ func TestConcurrentWalkIsFastAndWastesLittle(t *testing.T) {
 	}
 }
 
-func TestAPagerIsRangedOverByOneLoopAtATime(t *testing.T) {
-	pager, n := dense(30).client(t).Races.Results(horseracing.ResultsQuery{}), 0
-	for range double.Each(t, pager.All(t.Context())) {
-		_, err := pager.Take(t.Context(), 15)
-		double.Error(t, "another loop", horseracing.ErrInvalidArgument, "", err)
-		n++
-	}
-	double.Equal(t, "entries", 30, n)
-}
-
 // A history has no end, memory has: a walk keeps none of the races that it yielded.
 func TestALongWalkKeepsNothingOfWhatItYielded(t *testing.T) {
 	for name, pager := range pagers(dense(3_000).client(t)) {

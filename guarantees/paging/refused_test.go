@@ -59,17 +59,6 @@ func TestALoopThatIsRefusedEverythingEndsAfterAnHour(t *testing.T) {
 	}
 }
 
-// TestASingleCallWaitsForItsMaxWait, even if that is longer than an hour.
-func TestASingleCallWaitsForItsMaxWait(t *testing.T) {
-	double.Run(t, "three hours", func(t *testing.T) {
-		c, _ := refusing(t, "", func(string) bool { return true })
-		began := time.Now()
-		_, err := c.Races.Open(t.Context(), horseracing.CallRetry(horseracing.Retry{Max: 10_000, MaxWait: 3 * time.Hour}))
-		double.Error(t, "the call", horseracing.ErrRateLimited, "status 429", err)
-		double.FailIf(t, time.Since(began) < 3*time.Hour, "it took %v", time.Since(began))
-	})
-}
-
 // TestAFollowerYieldsTheRefusalAfterEachHour in which everything was refused, and polls on.
 func TestAFollowerYieldsTheRefusalAfterEachHour(t *testing.T) {
 	double.Run(t, "a day", func(t *testing.T) {

@@ -289,7 +289,7 @@ type bot struct {
 
 func (b *bot) open(client *horseracing.Client) (*sql.DB, *ledger.Ledger, error) {
 	_, missing := os.Stat(b.path)
-	db, err := sql.Open("sqlite", "file:"+b.path+"?mode=rwc&_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", "file:"+b.path+"?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(off)") // no process is really killed
 	if err == nil && missing != nil {
 		err = ledger.Create(context.Background(), db, client)
 	}

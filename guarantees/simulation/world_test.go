@@ -67,7 +67,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	readings := reading.Readings
 	t.Logf("the service reads its document so that %s; to run it again: go test ./guarantees/simulation -count=5 -seed=%d", reading.Name, seed)
 	end := time.Now().Add(time.Duration(double.Worlds(24, 24, 8)) * time.Hour)
-	w := &world{readings: readings, t: t, seed: seed, calm: end.Add(-calm), end: end, dir: memory(t)}
+	w := &world{readings: readings, t: t, seed: seed, calm: end.Add(-calm), end: end, dir: t.TempDir()}
 	w.bad.Store(-1)
 	skew := time.Duration(random.Int64N(int64(20*time.Minute))) - 10*time.Minute
 	w.fake = horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithReadings(readings), horseracingtest.WithSeed(seed),
@@ -98,16 +98,6 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	w.fake.SetRequestLimit(limits[random.IntN(len(limits))])
 	return w
-}
-
-// memory returns a folder in memory, if there is one: a ledger syncs each of its lines.
-func memory(t *testing.T) string {
-	dir, err := os.MkdirTemp("/dev/shm", "horseracing")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // drawReading returns a reading. Each kind is as probable as any other.
@@ -142,47 +132,42 @@ func (w *world) trouble() {
 	}
 }
 
-// kind returns the faults of one kind of trouble.
+// kind returns the faults of one kind of trouble, or sees to it that some races and pages cannot be read.
 func (w *world) kind(random *rand.Rand) []horseracingtest.Fault {
+	type faults = []horseracingtest.Fault
 	pick := func(texts ...string) string { return texts[random.IntN(len(texts))] }
+	upTo := func(d time.Duration) time.Duration { return 1 + time.Duration(random.Int64N(int64(d))) }
 	share := []float64{0.05, 0.3, 0.9, 0.98}[random.IntN(4)]
 	failure := []int{500, 502, 503, 504}[random.IntN(4)]
-	echo := fmt.Sprintf(`{"error":{"message":"%s is not welcome"}}`, w.fake.APIKey)
-	switch random.IntN(12) {
-	case 0: // an outage
-		return []horseracingtest.Fault{{Status: failure, Times: -1}}
-	case 1: // and one in which a few requests pass
-		return []horseracingtest.Fault{{Status: failure, Body: "<html>down</html>", Probability: share}}
-	case 2:
-		return []horseracingtest.Fault{{ResetBefore: true, Probability: share}}
-	case 3:
-		return []horseracingtest.Fault{{ResetAfter: true, Probability: share}}
-	case 4: // a registration that takes effect, now or later, without a response
-		return []horseracingtest.Fault{
+	wrong := pick("0", "-5", "soon", "86400", "9223372037", "Fri, 31 Dec 1999 23:59:59 GMT")
+	kinds := []faults{
+		{{Status: failure, Times: -1}},                                     // an outage
+		{{Status: failure, Body: "<html>down</html>", Probability: share}}, // and one in which a few requests pass
+		{{ResetBefore: true, Probability: share}},
+		{{ResetAfter: true, Probability: share}},
+		{ // a registration that takes effect, now or later, without a response
 			{Path: registerPath, ResetAfter: true, Probability: 0.3},
-			{Path: registerPath, TakesEffectAfter: time.Duration(1 + random.Int64N(int64(time.Hour))), Probability: share},
-		}
-	case 5:
-		return []horseracingtest.Fault{{Delay: time.Duration(random.Int64N(int64(time.Minute))), Probability: share}}
-	case 6: // a page of a gateway
-		return []horseracingtest.Fault{{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html"}}, Body: "<html>maintenance</html>", Probability: share}}
-	case 7:
-		return []horseracingtest.Fault{{CutBody: 1 + random.IntN(900), Probability: share}}
-	case 8: // a replica that lags
-		return []horseracingtest.Fault{{Path: pick(double.ResultsPath, "/api/v1/races/open"), Status: http.StatusOK, Body: "[]", Skip: random.IntN(5)}}
-	case 9: // maintenance of a route
-		return []horseracingtest.Fault{{
+			{Path: registerPath, TakesEffectAfter: upTo(time.Hour), Probability: share},
+		},
+		{{Delay: upTo(time.Minute), Probability: share}},
+		{{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html"}}, Body: "<html>maintenance</html>", Probability: share}}, // a page of a gateway
+		{{CutBody: 1 + random.IntN(900), Probability: share}},
+		{{Path: pick(double.ResultsPath, "/api/v1/races/open"), Status: http.StatusOK, Body: "[]", Skip: random.IntN(5)}}, // a replica that lags
+		{{ // maintenance of a route
 			Path: pick(double.ResultsPath, "/api/v1/races/", registerPath), Status: []int{429, 503}[random.IntN(2)], Times: -1,
 			Header: http.Header{"Retry-After": {fmt.Sprint(random.IntN(1800))}},
-		}}
-	case 10: // a Retry-After that is wrong, and an echo of the key; 400 may be that of "already registered"
-		return []horseracingtest.Fault{{
-			Status: []int{418, 429, 500, 503}[random.IntN(4)], Body: echo, Probability: min(share, 0.3),
-			Header: http.Header{"Retry-After": {pick("0", "-5", "soon", "86400", "9223372037", "Fri, 31 Dec 1999 23:59:59 GMT")}},
-		}}
+		}},
+		{{ // a Retry-After that is wrong, and an echo of the key; 400 may be that of "already registered"
+			Status: []int{418, 429, 500, 503}[random.IntN(4)], Body: fmt.Sprintf(`{"error":{"message":"%s is not welcome"}}`, w.fake.APIKey),
+			Header: http.Header{"Retry-After": {wrong}}, Probability: min(share, 0.3),
+		}},
+		nil,
 	}
-	w.bad.Store(random.Int64N(64)) // races that cannot be read, and pages
-	return nil
+	i := random.IntN(len(kinds))
+	if kinds[i] == nil {
+		w.bad.Store(random.Int64N(64))
+	}
+	return kinds[i]
 }
 
 var raceID = regexp.MustCompile(`"main_race_id":(\d+),`)

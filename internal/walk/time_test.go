@@ -193,14 +193,6 @@ func TestAnEmptyPageThatMayNotBeTheEndIsRequestedAgain(t *testing.T) {
 	}
 }
 
-// An empty page above an entry that the caller knows is wrong, if it comes twice.
-func TestAnEmptyPageAboveAKnownEntryIsAnError(t *testing.T) {
-	walk := NewTime[uint64](0, &Position{At: 1000}, Position{At: 500, Seen: []string{"1"}}, 1, 10)
-	learn(walk, nil, []entry.Entry[uint64]{numbered(500, 1)}, nil)
-	e, _ := walk.Take()
-	equal(t, "the error", ErrEmptied, e.Err)
-}
-
 // While every list is empty, from any request on and for any number of them, a walk fails
 // or waits, and loses nothing. The first page of all may be empty once, as it looks like an
 // empty listing.
