@@ -55,7 +55,7 @@ type planned struct {
 }
 
 func (s *server) plan(ctx context.Context, _ *mcp.CallToolRequest, in planArgs) (out planned, err error) {
-	e := enter.Entry{Client: s.client, Ledger: s.ledger, Registration: horseracing.Registration{Horse: in.Horse, Race: in.Race, UserKey: s.owner}}
+	e := enter.Entry{Client: s.remote.Client, Ledger: s.ledger, Registration: horseracing.Registration{Horse: in.Horse, Race: in.Race, UserKey: s.remote.UserKey}}
 	seen, err := e.Look(ctx)
 	if err != nil {
 		return out, err

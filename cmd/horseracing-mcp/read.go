@@ -152,11 +152,11 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 	}
 	var horse *horseracing.Horse
 	if in.Horse != 0 {
-		if horse, err = s.client.Horses.Get(ctx, in.Horse); err != nil {
+		if horse, err = s.remote.Horses.Get(ctx, in.Horse); err != nil {
 			return out, err
 		}
 	}
-	races, err := s.client.Races.Open(ctx)
+	races, err := s.remote.Races.Open(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -185,7 +185,7 @@ type raceArgs struct {
 }
 
 func (s *server) race(ctx context.Context, _ *mcp.CallToolRequest, in raceArgs) (out wholeRace, err error) {
-	race, err := s.client.Races.Get(ctx, in.Race)
+	race, err := s.remote.Races.Get(ctx, in.Race)
 	if err != nil {
 		return out, err
 	}
@@ -227,7 +227,7 @@ func (s *server) results(ctx context.Context, _ *mcp.CallToolRequest, in results
 	if err != nil {
 		return out, err
 	}
-	return takeFrom(ctx, s.client.Races.Results(query), in.listArgs, s.raceOf)
+	return takeFrom(ctx, s.remote.Races.Results(query), in.listArgs, s.raceOf)
 }
 
 type horseArgs struct {
@@ -236,7 +236,7 @@ type horseArgs struct {
 }
 
 func (s *server) horse(ctx context.Context, _ *mcp.CallToolRequest, in horseArgs) (out oneHorse, err error) {
-	horse, err := s.client.Horses.Get(ctx, in.Horse)
+	horse, err := s.remote.Horses.Get(ctx, in.Horse)
 	if err == nil {
 		out.horseView = horseOf(in.Traits)(horse)
 	}
@@ -260,10 +260,10 @@ var horseOrders = map[string]order[horseracing.Horse]{
 }
 
 func (s *server) ownedHorses(ctx context.Context, _ *mcp.CallToolRequest, in ownedArgs) (out list[horseView], err error) {
-	if s.owner == "" {
+	if s.remote.UserKey == "" {
 		return out, errors.New("the owner is not known: the person has to set HORSERACING_USER_KEY where this program is started")
 	}
-	horses, err := s.client.Horses.Owned(ctx, s.owner)
+	horses, err := s.remote.Horses.Owned(ctx, s.remote.UserKey)
 	if err != nil {
 		return out, err
 	}
@@ -279,7 +279,7 @@ type missionsArgs struct {
 }
 
 func (s *server) missions(ctx context.Context, _ *mcp.CallToolRequest, in missionsArgs) (out list[missionView], err error) {
-	missions, err := s.client.Horses.Missions(ctx, in.Horse)
+	missions, err := s.remote.Horses.Missions(ctx, in.Horse)
 	if err != nil {
 		return out, err
 	}
@@ -307,7 +307,7 @@ func (s *server) breeding(ctx context.Context, _ *mcp.CallToolRequest, in breedi
 	if err != nil {
 		return out, err
 	}
-	listings, err := s.client.Horses.OpenForBreeding(ctx)
+	listings, err := s.remote.Horses.OpenForBreeding(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -328,9 +328,9 @@ func (s *server) tournaments(ctx context.Context, _ *mcp.CallToolRequest, in tou
 		return out, err
 	}
 	if in.Finished {
-		return takeFrom(ctx, s.client.Tournaments.Results(query), in.listArgs, tournamentOf)
+		return takeFrom(ctx, s.remote.Tournaments.Results(query), in.listArgs, tournamentOf)
 	}
-	open, err := s.client.Tournaments.Open(ctx)
+	open, err := s.remote.Tournaments.Open(ctx)
 	open = slices.DeleteFunc(open, func(t horseracing.Tournament) bool { return in.Tier != 0 && t.Tier != in.Tier })
 	return listOf(ctx, open, in.listArgs, tournamentOf), err
 }

@@ -45,11 +45,9 @@ type server struct {
 	*mcp.Server
 	settings
 	ahead    atomic.Int64 // by how much the clock of the service is ahead
-	client   *horseracing.Client
 	remote   *connection.Service
-	owner    horseracing.UserKey // empty if it is not known
-	ledger   *ledger.Ledger      // nil if nothing may be paid
-	database *sql.DB             // of the ledger, until the program ends
+	ledger   *ledger.Ledger // nil if nothing may be paid
+	database *sql.DB        // of the ledger, until the program ends
 	texts    map[string]struct {
 		Title       string
 		Description []string // sentences
@@ -66,7 +64,7 @@ func (s *server) options() []horseracing.Option {
 
 // init opens the ledger if there is one, and adds the tools.
 func (s *server) init(remote *connection.Service) (err error) {
-	s.remote, s.client, s.owner = remote, remote.Client, remote.UserKey
+	s.remote = remote
 	if err = json.Unmarshal(descriptions, &s.texts); err != nil {
 		return err
 	}
@@ -90,7 +88,7 @@ func (s *server) init(remote *connection.Service) (err error) {
 	add(s, "register", mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &yes}, s.register)
 	add(s, "settle", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &yes}, s.settle)
 	add(s, "list_ledger", mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}, s.listLedger)
-	s.ledger, s.database, err = database.Ledger(context.Background(), s.path, s.client, s.Limits.Options()...)
+	s.ledger, s.database, err = database.Ledger(context.Background(), s.path, s.remote.Client, s.Limits.Options()...)
 	return err
 }
 

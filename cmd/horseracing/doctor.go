@@ -47,8 +47,8 @@ func (p *program) printReport(ctx context.Context, report *doctor.Report, isMark
 	default:
 		err = report.WriteText(p.stdout, p.width, "", p.verbose)
 	}
-	if broken := report.Broken(); err == nil && broken > 0 {
-		err = fmt.Errorf("%d of the checks show that something does not work", broken)
+	if err == nil && report.Broken > 0 {
+		err = fmt.Errorf("%d of the checks show that something does not work", report.Broken)
 	}
 	if err == nil && report.Interrupted {
 		err = ctx.Err()

@@ -173,33 +173,30 @@ func (p *program) complain(err error) {
 
 // printError prints an error as a line of JSON.
 func (p *program) printError(end exitCode, err error) {
-	var line struct {
-		Error struct {
-			Code      string `json:"code"`
-			Message   string `json:"message"`
-			Operation string `json:"operation,omitzero"`
-			Status    int    `json:"status,omitzero"`
-		} `json:"error"`
-	}
-	line.Error.Code, line.Error.Message = end.code, p.explain(err)
+	line := struct {
+		Code      string `json:"code"`
+		Message   string `json:"message"`
+		Operation string `json:"operation,omitzero"`
+		Status    int    `json:"status,omitzero"`
+	}{Code: end.code, Message: p.explain(err)}
 	if end == interrupted || end.code == "terminated" { // whatever was under way
-		line.Error.Message = "it was " + end.code
+		line.Message = "it was " + end.code
 	}
 	if errors.Is(err, errInUse) || errors.Is(err, ledger.ErrInUse) {
-		line.Error.Code = "in_use"
+		line.Code = "in_use"
 	}
 	if api, ok := errors.AsType[*horseracing.APIError](err); ok {
-		line.Error.Operation = operation(api.Method, api.Route, api.ID)
+		line.Operation = operation(api.Method, api.Route, api.ID)
 		if api.Attempts > 0 {
-			line.Error.Status = api.StatusCode
+			line.Status = api.StatusCode
 		}
 	} else if broken, ok := errors.AsType[*horseracing.TransportError](err); ok {
-		line.Error.Operation = operation(broken.Method, broken.Route, broken.ID)
+		line.Operation = operation(broken.Method, broken.Route, broken.ID)
 	} else if damaged, ok := errors.AsType[*horseracing.DecodeError](err); ok {
-		line.Error.Operation = operation(damaged.Method, damaged.Route, damaged.ID)
+		line.Operation = operation(damaged.Method, damaged.Route, damaged.ID)
 	}
-	text, _ := lineOf(line)                     // it is made of text and numbers
-	_, _ = p.stderr.Write(escapeControls(text)) // there is nowhere to report it
+	text, _ := lineOf(map[string]any{"error": line}) // it is made of text and numbers
+	_, _ = p.stderr.Write(escapeControls(text))      // there is nowhere to report it
 }
 
 // operation names an operation, with the id in place of its placeholder.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +30,17 @@ type fakeOptions struct {
 func (p *program) fakeCommand() *cobra.Command {
 	var o fakeOptions
 	c := p.command("fake", "Serve a fake of the service, for programs in any language", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
-		return p.serveFake(c.Context(), &o)
+		server, err := o.start(p)
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		server.Inject(o.faults...)
+		if err := p.announce(server); err != nil && !isOutputClosed(err) {
+			return err
+		}
+		<-c.Context().Done()
+		return nil
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen at this `ADDRESS`; port 0 takes a free one")
@@ -52,21 +61,6 @@ func (p *program) fakeCommand() *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("history", "races")
 	c.MarkFlagsMutuallyExclusive("history", "per-hour")
 	return c
-}
-
-// serveFake serves until the context ends.
-func (p *program) serveFake(ctx context.Context, o *fakeOptions) error {
-	server, err := o.start(p)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	server.Inject(o.faults...)
-	if err := p.announce(server); err != nil && !isOutputClosed(err) {
-		return err
-	}
-	<-ctx.Done()
-	return nil
 }
 
 // start starts the fake, whose clock runs: from when the first race of a history opens, or

@@ -65,13 +65,18 @@ func (f field[T]) filtered(flag, about string) field[T] {
 func (f field[T]) filteredBy(flag, about string, fits func(*T, int) bool) field[T] {
 	f.flag, f.about = flag, about
 	f.parse = func(text string) (func(*T) bool, error) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return nil, errors.New("want a whole number")
-		}
-		return func(v *T) bool { return n == 0 || fits(v, n) }, nil
+		n, err := wholeNumber(text)
+		return func(v *T) bool { return n == 0 || fits(v, n) }, err
 	}
 	return f
+}
+
+func wholeNumber(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("want a whole number")
+	}
+	return n, nil
 }
 
 func whole[T any, N ~int | ~int64](title string, value func(*T) N) field[T] {
@@ -80,11 +85,8 @@ func whole[T any, N ~int | ~int64](title string, value func(*T) N) field[T] {
 		value: func(v *T) any { return int64(value(v)) },
 		text:  func(v *T) string { return strconv.FormatInt(int64(value(v)), 10) },
 		parse: func(text string) (func(*T) bool, error) {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil || n < 0 {
-				return nil, errors.New("want a whole number")
-			}
-			return func(v *T) bool { return int64(value(v)) == n }, nil
+			n, err := wholeNumber(text)
+			return func(v *T) bool { return value(v) == N(n) }, err
 		},
 	}
 }

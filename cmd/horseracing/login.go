@@ -73,24 +73,22 @@ func (p *program) ask(ctx context.Context, input *bufio.Reader, name string, isS
 			defer fmt.Fprintln(p.stderr)
 		}
 	}
-	type typed struct {
-		line string
-		err  error
-	}
-	lines := make(chan typed, 1)
+	var line string
+	var err error
+	isRead := make(chan struct{})
 	go func() {
-		text, err := read()
-		lines <- typed{strings.TrimSpace(text), err}
+		line, err = read()
+		close(isRead)
 	}()
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case got := <-lines:
-		if errors.Is(got.err, io.EOF) {
-			got.err = nil
-		}
-		return got.line, got.err
+	case <-isRead:
 	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimSpace(line), err
 }
 
 // try sends one request with the settings: with a user key one that needs it.

@@ -90,14 +90,6 @@ func (p *program) checkForm() error {
 	return nil
 }
 
-// serviceTime returns the time of the service, or if it is not known that of this computer.
-func (p *program) serviceTime() time.Time {
-	if p.now.IsZero() {
-		return time.Now()
-	}
-	return p.now
-}
-
 // printJSON prints a line of JSON.
 func (p *program) printJSON(value any) error {
 	text, err := p.line(value)
@@ -150,11 +142,8 @@ func (p *program) say(text string) {
 	for line := range strings.Lines(text) {
 		line = redact.Visible(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "horseracing: "), "ledger: ")))
 		if p.asJSON {
-			said, _ := lineOf(struct { // it is made of text
-				Level   string `json:"level"`
-				Message string `json:"message"`
-			}{"info", line})
-			_, _ = p.stderr.Write(said) // there is nowhere to report it
+			said, _ := lineOf(map[string]string{"level": "info", "message": line}) // it is made of text
+			_, _ = p.stderr.Write(said)                                            // there is nowhere to report it
 		} else {
 			fmt.Fprintf(p.stderr, "%s: %s\n", p.name, line)
 		}

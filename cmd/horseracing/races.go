@@ -119,7 +119,9 @@ func (p *program) raceLayout(columns []string) layout[horseracing.Race] {
 		words("NAME", func(r *horseracing.Race) string { return r.Info.Name }).wide(15),
 		moment("START (UTC)", func(r *horseracing.Race) time.Time { return r.StartTime.Time }).wide(16),
 		moment("CLOSES (UTC)", func(r *horseracing.Race) time.Time { return r.RegistrationDeadline.Time }).
-			as(func(r *horseracing.Race) string { return closing(r.RegistrationDeadline.Time, p.serviceTime()) }).wide(15),
+			as(func(r *horseracing.Race) string {
+				return closing(r.RegistrationDeadline.Time, cmp.Or(p.now, time.Now()))
+			}).wide(15),
 		whole("FREE", func(r *horseracing.Race) int { return max(0, r.Places-len(r.Participants)) }).
 			as(func(r *horseracing.Race) string { return free(len(r.Participants), r.Places) }).wide(5),
 		amount("FEE (TOKENS)", func(r *horseracing.Race) horseracing.BigInt { return r.EntryFee }).filtered("max-fee", "only races whose fee is at most this many `TOKENS`"),

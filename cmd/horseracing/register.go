@@ -166,7 +166,14 @@ func (p *program) dryRun(ctx context.Context, e enter.Entry, o registerOptions) 
 	case against != nil:
 		return unpaid(against)
 	}
-	return p.printPlan(ctx, o, seen.Race, e.Ledger)
+	would := plan{IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: seen.Race.EntryFee, name: seen.Race.Info.Name}
+	if would.LeftToday, would.Left, err = o.Left(ctx, e.Ledger, would.Fee); err != nil {
+		return err
+	}
+	if !p.printsJSON() {
+		p.say("nothing was sent: --yes registers, and pays")
+	}
+	return printList(p, planLayout, []plan{would}, nil)
 }
 
 // plan is the line of a dry run: what --yes would do.
@@ -195,17 +202,4 @@ func left(amount *horseracing.BigInt) string {
 		return "no limit"
 	}
 	return units.Format(*amount)
-}
-
-// printPlan prints what --yes would do.
-func (p *program) printPlan(ctx context.Context, o registerOptions, race *horseracing.Race, l *ledger.Ledger) error {
-	would := plan{IsDryRun: true, Horse: o.Horse, Race: o.Race, Fee: race.EntryFee, name: race.Info.Name}
-	var err error
-	if would.LeftToday, would.Left, err = o.Left(ctx, l, race.EntryFee); err != nil {
-		return err
-	}
-	if !p.printsJSON() {
-		p.say("nothing was sent: --yes registers, and pays")
-	}
-	return printList(p, planLayout, []plan{would}, nil)
 }

@@ -77,11 +77,12 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 		defer cancel()
 		ctx = limited
 	}
-	s, err := p.connect(opts...)
+	s, err := connection.Open(p.demo, p.profile, os.Getenv, append(p.options(), opts...)...)
 	if err != nil {
-		return err
+		return usageError(err.Error())
 	}
 	defer s.Close()
+	p.use(s)
 	err = do(ctx, s, args)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errExpired) && !isDecided(err) {
 		err = errors.Join(cause, err)
@@ -90,16 +91,6 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 		err = errors.Join(err, fmt.Errorf("%d entries could not be read", p.skipped))
 	}
 	return err
-}
-
-// connect returns the service.
-func (p *program) connect(opts ...horseracing.Option) (*service, error) {
-	s, err := connection.Open(p.demo, p.profile, os.Getenv, append(p.options(), opts...)...)
-	if err != nil {
-		return nil, usageError(err.Error())
-	}
-	p.use(s)
-	return s, nil
 }
 
 // use makes the errors and the output those of a service.

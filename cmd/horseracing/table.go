@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -24,44 +25,65 @@ const longest = 40
 // printed by flush.
 type sheet[T any] struct {
 	*view[T]
-	rows   []table.Row // of strings
-	widths []int       // of the columns, or nil before the first flush
-	ids    []string    // of the values, for completion
+	rows   []table.Row  // of strings
+	widths []int        // of the columns, or nil before the first flush
+	csv    bytes.Buffer // rows of CSV
+	ids    []string     // of the values, for completion
 }
 
-func newSheet[T any](v *view[T]) *sheet[T] { return &sheet[T]{view: v} }
+func newSheet[T any](v *view[T]) *sheet[T] {
+	s := &sheet[T]{view: v}
+	var names []string
+	for _, f := range s.shown() {
+		if names = append(names, f.name()); f.isAmount {
+			names = append(names, f.name()+"_tokens")
+		}
+	}
+	s.addCSV(names)
+	return s
+}
+
+// addCSV adds a row of CSV.
+func (s *sheet[T]) addCSV(cells []string) {
+	w := csv.NewWriter(&s.csv)
+	_ = w.Write(cells) // to memory
+	w.Flush()
+}
 
 // add prints an entry as JSON, or keeps its row until flush.
 func (s *sheet[T]) add(e horseracing.Entry[T]) error {
 	if len(s.ids) < maxRemembered {
 		s.ids = append(s.ids, redact.Visible(s.fields[0].text(e.Value))+"\t"+redact.Visible(s.fields[1].text(e.Value)))
 	}
-	row := table.Row{}
 	switch {
 	case s.p.asCSV:
+		var texts []string
 		for _, c := range s.cells(e.Value) {
-			row = append(row, strings.ToValidUTF8(s.p.redacted(fmt.Sprint(c.value)), "\ufffd"))
+			texts = append(texts, strings.ToValidUTF8(s.p.redacted(fmt.Sprint(c.value)), "\ufffd"))
 		}
+		s.addCSV(texts)
 	case s.p.printsJSON() && s.isChosen:
 		line, err := object(s.cells(e.Value))
 		return errors.Join(err, s.p.printJSON(line))
 	case s.p.printsJSON():
 		return s.p.printJSON(jsonOf(e))
 	default:
+		row := table.Row{}
 		for _, f := range s.shown() {
 			row = append(row, redact.Visible(f.text(e.Value)))
 		}
+		s.rows = append(s.rows, row)
 	}
-	s.rows = append(s.rows, row)
 	return nil
 }
 
 // flush prints the rows that were added since the last flush, the first ones below the
-// titles.
+// titles, or in CSV the names of the columns.
 func (s *sheet[T]) flush() error {
 	switch {
 	case s.p.asCSV:
-		return s.flushCSV()
+		defer s.csv.Reset()
+		return s.p.write(s.csv.Bytes())
 	case s.p.printsJSON():
 		return nil
 	}
@@ -87,32 +109,6 @@ func (s *sheet[T]) flush() error {
 		return err
 	}
 	return nil
-}
-
-// flushCSV prints the rows as CSV, the first ones below the names of the columns.
-func (s *sheet[T]) flushCSV() error {
-	var text strings.Builder
-	w := csv.NewWriter(&text)
-	if s.widths == nil {
-		var names []string
-		for _, f := range s.shown() {
-			if names = append(names, f.name()); f.isAmount {
-				names = append(names, f.name()+"_tokens")
-			}
-		}
-		s.widths = []int{}
-		_ = w.Write(names) // to memory
-	}
-	for _, row := range s.rows {
-		var cells []string
-		for _, c := range row {
-			cells = append(cells, c.(string))
-		}
-		_ = w.Write(cells)
-	}
-	s.rows = nil
-	w.Flush()
-	return s.p.write([]byte(text.String()))
 }
 
 // cut shortens a cell.

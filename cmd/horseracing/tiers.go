@@ -14,15 +14,6 @@ import (
 	"github.com/horseracing-go/horseracing"
 )
 
-// textOf returns the numbers and names of tiers.
-func textOf(tiers []horseracing.Tier) string {
-	var all []string
-	for _, t := range tiers {
-		all = append(all, fmt.Sprintf("%d %s", t.ID, t.Name))
-	}
-	return strings.Join(all, ", ")
-}
-
 var tierLayout = layout[horseracing.Tier]{fields: []field[horseracing.Tier]{
 	whole("TIER", func(t *horseracing.Tier) horseracing.TierID { return t.ID }),
 	words("NAME", func(t *horseracing.Tier) horseracing.TierName { return t.Name }),
@@ -54,7 +45,11 @@ func tierNamed(ctx context.Context, s *service, known *[]horseracing.Tier, name 
 	if at := slices.IndexFunc(found, isNamed); at >= 0 {
 		return found[at], nil
 	}
-	return horseracing.Tier{}, usageError(fmt.Sprintf("no tier is named %s, but there are %s", name, textOf(found)))
+	var all []string
+	for _, t := range found {
+		all = append(all, fmt.Sprintf("%d %s", t.ID, t.Name))
+	}
+	return horseracing.Tier{}, usageError(fmt.Sprintf("no tier is named %s, but there are %s", name, strings.Join(all, ", ")))
 }
 
 // tierNumbers returns the numbers of tiers that were given by number or by name.

@@ -33,12 +33,6 @@ type Sources struct{ BaseURL, APIKey, UserKey string }
 // Variables are the sources of settings in the environment.
 var Variables = Sources{"HORSERACING_BASE_URL", "HORSERACING_API_KEY", "HORSERACING_USER_KEY"}
 
-// sourcesOf returns the sources of a saved profile.
-func sourcesOf(name string) Sources {
-	of := " of profile " + name
-	return Sources{"the base URL" + of, "the API key" + of, "the user key" + of}
-}
-
 // find returns the settings: those of the environment, and what it lacks of a profile, by
 // default that of HORSERACING_PROFILE. The keys of a profile are for its base URL alone.
 func find(name string, getenv func(string) string) (profile.Profile, Sources, error) {
@@ -58,22 +52,21 @@ func find(name string, getenv func(string) string) (profile.Profile, Sources, er
 	case !isSaved:
 		return set, from, nil
 	}
-	source := sourcesOf(cmp.Or(name, profile.Default))
-	if set.BaseURL == "" {
-		set.BaseURL, from.BaseURL = saved.BaseURL, source.BaseURL
+	name = cmp.Or(name, profile.Default)
+	fill := func(setting, source *string, saved, what string) {
+		if *setting == "" && saved != "" {
+			*setting, *source = saved, what+" of profile "+name
+		}
 	}
+	fill(&set.BaseURL, &from.BaseURL, saved.BaseURL, "the base URL")
 	if strings.TrimRight(set.BaseURL, "/") != strings.TrimRight(saved.BaseURL, "/") {
 		if set.APIKey == "" {
-			err = fmt.Errorf("set %s, too: the keys of profile %s are for %s, and not for %s", Variables.APIKey, cmp.Or(name, profile.Default), saved.BaseURL, Variables.BaseURL)
+			err = fmt.Errorf("set %s, too: the keys of profile %s are for %s, and not for %s", Variables.APIKey, name, saved.BaseURL, Variables.BaseURL)
 		}
 		return set, from, err
 	}
-	if set.APIKey == "" {
-		set.APIKey, from.APIKey = saved.APIKey, source.APIKey
-	}
-	if set.UserKey == "" && saved.UserKey != "" {
-		set.UserKey, from.UserKey = saved.UserKey, source.UserKey
-	}
+	fill(&set.APIKey, &from.APIKey, saved.APIKey, "the API key")
+	fill(&set.UserKey, &from.UserKey, saved.UserKey, "the user key")
 	return set, from, nil
 }
 

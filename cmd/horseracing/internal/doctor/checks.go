@@ -20,30 +20,29 @@ type check struct {
 	section string // of docs/service.md
 	topic   string
 	row     string                               // of docs/unknowns.md, if it is about how the service reads its document
-	needs   func() bool                          // reports whether earlier checks have read what this one needs
+	needs   func() bool                          // reports whether earlier checks have read what this one needs; nil if it needs nothing
 	do      func(context.Context) (mark, string) // may call fail
 	advice  string                               // what is then different for the user
 }
 
 // checks are the twelve checks. Later ones use what earlier ones have read.
 func (d *Doctor) checks() []check {
-	nothing := func() bool { return true }
 	bodies := func() bool { return len(d.second) > 0 }
 	races := func() bool { return len(d.races()) > 0 }
 	both := func() bool { return !d.probe.date.IsZero() && len(d.opened) > 0 && len(d.top) > 0 }
 	return []check{
-		{"4", "bodies of GET requests", "", nothing, d.bodies, "something on the network path drops or caches them: try without a proxy, a VPN or a CDN"},
-		{"4.5", "tiers", "R10", nothing, d.tiers, "if the races of another tier than 5 are named Omega, Results of that tier fails with ErrBodyIgnored"},
+		{"4", "bodies of GET requests", "", nil, d.bodies, "something on the network path drops or caches them: try without a proxy, a VPN or a CDN"},
+		{"4.5", "tiers", "R10", nil, d.tiers, "if the races of another tier than 5 are named Omega, Results of that tier fails with ErrBodyIgnored"},
 		{"4.5", "start_time_from", "R10", bodies, d.bound, "if a page includes races that start at the requested time, Results yields each of them once nevertheless; if the time is not read to the millisecond, Results can miss races that start shortly after one another"},
 		{"4.5", "the races of a page", "R12", bodies, d.order, "Results and Follow miss races that a page leaves out, and ResultsV1 may miss them, too; do not assume that a list of finished races is complete"},
-		{"4.7", "empty lists", "R8", nothing, d.emptyLists, "Watch requests an empty list once more before it reports races as closed, but Races.Open returns it; if the page before the first race is not an empty list, Results ends with an error after the oldest race"},
+		{"4.7", "empty lists", "R8", nil, d.emptyLists, "Watch requests an empty list once more before it reports races as closed, but Races.Open returns it; if the page before the first race is not an empty list, Results ends with an error after the oldest race"},
 		{"2.4", "start times", "R9", races, d.seconds, "for each race in seconds the SDK returns an error instead of the race, and Results returns one for each race without a start; a race without a deadline cannot be entered"},
 		{"2.4", "races with one main_race_id", "R5", races, d.heats, "Results and Watch show them as different races; Get returns the one with the highest fee, and a registration may be for any of them"},
 		{"2.4", "entry fees", "R13", races, d.fees, "the ledger refuses a race without a fee, unless WithFreeRaces is set; a race whose fee is not a whole number cannot be read or paid; fees of few digits may be in whole tokens, so that limits in units of 10^-18 tokens have no effect"},
 		{"4.9", "who is listed in a race", "R1", both, d.participants, "after a lost response, Registered cannot decide while the race lists nobody; if it lists nobody two hours after its start, only the game shows whether the fee is paid; until then the fee counts as paid"},
 		{"7", "the header Date", "R14", both, d.date, "Registered compares it with the deadline and the start of a race: if it is ahead by more than an hour, a horse that is in a race may be reported as absent, so look in the game before you register it again"},
 		{"4.8", "ids", "R4", races, d.ids, "if the response has another race or horse, Get returns an error; if the response for one that does not exist is neither a 404 nor empty, the error of Get does not match ErrNotFound"},
-		{"2", "undocumented and missing members", "R11", nothing, d.members, "the methods of the SDK return these errors; a member of another type is left zero, or its entry is an error if a wrong value would mislead programs, as with a fee; CaptureResponse keeps the response as it was sent"},
+		{"2", "undocumented and missing members", "R11", nil, d.members, "the methods of the SDK return these errors; a member of another type is left zero, or its entry is an error if a wrong value would mislead programs, as with a fee; CaptureResponse keeps the response as it was sent"},
 	}
 }
 

@@ -65,7 +65,7 @@ func (d *Doctor) Examine(ctx context.Context, service *connection.Service) (*Rep
 		d.progress(c.topic)
 		d.err = nil
 		f := finding{Section: c.section, Topic: c.topic, Row: c.row, Mark: skipped, Text: "not examined: what it needs could not be read"}
-		if c.needs() && !d.probe.isDown() {
+		if (c.needs == nil || c.needs()) && !d.probe.isDown() {
 			f.Mark, f.Text = c.do(ctx)
 		}
 		switch {
@@ -75,6 +75,9 @@ func (d *Doctor) Examine(ctx context.Context, service *connection.Service) (*Rep
 			f.Mark, f.Text = skipped, fmt.Sprintf("not examined: %v", d.err)
 		case f.Mark == odd || f.Mark == bad:
 			f.Advice = c.advice
+		}
+		if f.Mark == bad {
+			d.report.Broken++
 		}
 		d.report.Findings = append(d.report.Findings, f)
 	}
@@ -155,17 +158,18 @@ const (
 // probe counts, below the client.
 type probe struct {
 	requests int
+	failed   int
 	failures map[string]int  // by status
 	broken   map[string]bool // the paths to which a request failed
 	isAlive  bool            // another path has responded
 	date     time.Time       // of the newest response
 }
 
-func (p *probe) failed() (n int) {
-	for _, of := range p.failures {
-		n += of
-	}
-	return n
+// fail notes a request that failed.
+func (p *probe) fail(cause string, req *http.Request) {
+	p.failed++
+	p.failures[cause]++
+	p.broken[req.URL.Path] = true
 }
 
 // whatIsDown names what fails: a few paths, or all.
@@ -178,7 +182,7 @@ func (p *probe) whatIsDown() string {
 }
 
 // isDown reports whether most of several requests failed.
-func (p *probe) isDown() bool { return p.requests >= 10 && 2*p.failed() > p.requests }
+func (p *probe) isDown() bool { return p.requests >= 10 && 2*p.failed > p.requests }
 
 func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 	return connection.RoundTripper(func(req *http.Request) (*http.Response, error) {
@@ -186,15 +190,13 @@ func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 		resp, err := next.RoundTrip(req)
 		if err != nil {
 			if req.Context().Err() == nil {
-				p.failures["no response"]++
-				p.broken[req.URL.Path] = true
+				p.fail("no response", req)
 			}
 			return resp, err
 		}
 		p.date, _ = http.ParseTime(resp.Header.Get("Date"))
 		if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests { // other refusals are findings
-			p.failures[fmt.Sprint(resp.StatusCode)]++
-			p.broken[req.URL.Path] = true
+			p.fail(fmt.Sprint(resp.StatusCode), req)
 		} else {
 			p.isAlive = true
 		}

@@ -33,6 +33,7 @@ type Report struct {
 	Interrupted bool           `json:"interrupted"`
 	Contains    string         `json:"contains"`
 	Findings    []finding      `json:"findings"`
+	Broken      int            `json:"-"` // findings about something that does not work
 }
 
 // mark is how a finding is to be read.
@@ -76,21 +77,11 @@ func (r *Report) finish(d *Doctor, isInterrupted bool) {
 		r.Settings += ", " + from.UserKey
 	}
 	r.At, r.SDK, r.Go, r.System = time.Now().UTC().Truncate(time.Second), horseracing.Version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
-	r.Contains, r.Interrupted, r.Requests, r.Failed, r.Failures = contains, isInterrupted, d.probe.requests, d.probe.failed(), d.probe.failures
+	r.Contains, r.Interrupted, r.Requests, r.Failed, r.Failures = contains, isInterrupted, d.probe.requests, d.probe.failed, d.probe.failures
 	keys := redact.New(d.service.APIKey, string(d.service.UserKey))
 	for i := range r.Findings {
 		r.Findings[i].Text = keys.Visible(r.Findings[i].Text)
 	}
-}
-
-// Broken returns how many findings are about something that does not work.
-func (r *Report) Broken() (n int) {
-	for _, f := range r.Findings {
-		if f.Mark == bad {
-			n++
-		}
-	}
-	return n
 }
 
 // WriteText writes the report for people, in lines of at most width columns: the findings
