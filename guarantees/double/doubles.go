@@ -359,14 +359,6 @@ type Sent struct {
 	Body    string
 }
 
-// Waits returns the time that passed between one request and the next.
-func Waits(sent []Sent) (waits []time.Duration) {
-	for i := 1; i < len(sent); i++ {
-		waits = append(waits, sent[i].At.Sub(sent[i-1].At))
-	}
-	return waits
-}
-
 // Noting notes each request before it is responded to.
 func Noting(sent *[]Sent, respond httpmock.Responder) httpmock.Responder {
 	var mu sync.Mutex

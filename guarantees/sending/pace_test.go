@@ -2,7 +2,6 @@ package sending_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -83,22 +82,5 @@ func TestCallsAreSentByTheirPriority(t *testing.T) {
 		}
 		want := []string{"v1/races/register", "v1/missions", "v1/races/open", "v2/races/results", "v1/tournaments/results"}
 		double.Equal(t, "requests", want, paths)
-	})
-}
-
-// TestARegistrationWaitsOutThe503OfARead, because after another its outcome would be unknown. If it would wait too
-// long it is not sent, and its error says what is left of the Retry-After.
-func TestARegistrationWaitsOutThe503OfARead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sent []double.Sent
-		respond := double.InTurn(double.Respond(503, "", "Retry-After: 10"), httpmock.NewStringResponder(200, "{}"), double.Respond(503, "", "Retry-After: 30"))
-		c := double.Client(t, double.Noting(&sent, respond), double.NoRetries())
-		_ = double.OpenRaces(t.Context(), c)
-		double.NoError(t, double.Register(t.Context(), c))
-		_ = double.OpenRaces(t.Context(), c)
-		time.Sleep(10 * time.Second)
-		refusal, _ := errors.AsType[*horseracing.APIError](double.Register(t.Context(), c))
-		double.Equal(t, "waits", []time.Duration{10 * time.Second, 0}, double.Waits(sent))
-		double.FailIf(t, refusal == nil || refusal.RetryAfter != 20*time.Second || errors.Is(refusal, horseracing.ErrOutcomeUnknown), "%+v", refusal)
 	})
 }

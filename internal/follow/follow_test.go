@@ -283,14 +283,13 @@ func TestProgressBoundsWhatItRemembersAndLosesNone(t *testing.T) {
 
 // Entries that differ have keys that differ, and so do an entry and its error.
 func TestTheKeysOfEntriesDiffer(t *testing.T) {
-	keys, n := map[string]bool{}, 0
-	for _, id := range []string{"", "7", "-7", "7_1", "7.1", "!7", "?7", "a", "é", " 7"} {
+	keys, ids := map[string]bool{}, []string{"", "7", "71", "-7", "?7", "é", " 7"}
+	for _, id := range ids {
+		keys[key(race{ID: id, NoStart: true})] = true
 		for start := range int64(3) {
-			for _, err := range []error{nil, errors.New("unreadable")} {
-				keys[key(race{ID: id, Start: start, Err: err})] = true
-				n++
-			}
+			keys[key(race{ID: id, Start: start})] = true
+			keys[key(race{ID: id, Start: start, Err: errors.New("unreadable")})] = true
 		}
 	}
-	equal(t, "different keys", n, len(keys))
+	equal(t, "different keys", 7*len(ids), len(keys))
 }
