@@ -15,26 +15,20 @@ import (
 	"github.com/horseracing-go/horseracing/guarantees/double"
 )
 
-// refusing is a client of a service that refuses what isRefused says, and otherwise lists one race.
-func refusing(t *testing.T, retryAfter string, isRefused func(body string) bool) (c *horseracing.Client, requests *atomic.Int64) {
+// refusing is a client of a service that refuses what isRefused says, with header lines, and otherwise lists one race.
+func refusing(t *testing.T, isRefused func(body string) bool, header ...string) (c *horseracing.Client, requests *atomic.Int64) {
 	t.Helper()
 	requests = new(atomic.Int64)
+	list := double.Pages(1, func(int) int64 { return 1 }, func(int) string { return `{"main_race_id":1,"start_time":1}` })
 	return double.Client(t, func(req *http.Request) (*http.Response, error) {
 		requests.Add(1)
 		time.Sleep(20 * time.Millisecond)
-		var body []byte
-		if req.Body != nil { // of a page
-			body = double.Must(io.ReadAll(req.Body))
+		body := string(double.Must(io.ReadAll(req.Body)))
+		if isRefused(body) {
+			return double.Respond(http.StatusTooManyRequests, "", header...)(req)
 		}
-		switch {
-		case isRefused(string(body)) && retryAfter == "":
-			return double.Respond(429, "")(req)
-		case isRefused(string(body)):
-			return double.Respond(429, "", "Retry-After: "+retryAfter)(req)
-		case strings.Contains(string(body), `"start_time_from":0`) || strings.Contains(string(body), `"start_time_from":-`):
-			return double.Respond(200, "[]")(req)
-		}
-		return double.Respond(200, `[{"main_race_id":1,"start_time":1,"tier":"Omega"}]`)(req)
+		req.Body = io.NopCloser(strings.NewReader(body))
+		return list(req)
 	}), requests
 }
 
@@ -43,7 +37,7 @@ func TestALoopThatIsRefusedEverythingEndsAfterAnHour(t *testing.T) {
 	for retryAfter, most := range map[string]time.Duration{"": time.Minute, "1": time.Minute, "0.05": time.Minute, "1800": time.Second, "86400": time.Second} {
 		double.Run(t, "Retry-After "+retryAfter, func(t *testing.T) {
 			isUp := false
-			c, requests := refusing(t, retryAfter, func(string) bool { return !isUp })
+			c, requests := refusing(t, func(string) bool { return !isUp }, "Retry-After: "+retryAfter)
 			pager := c.Races.Results(horseracing.ResultsQuery{Concurrency: 4})
 			for range 2 {
 				began, before := time.Now(), requests.Load()
@@ -59,25 +53,10 @@ func TestALoopThatIsRefusedEverythingEndsAfterAnHour(t *testing.T) {
 	}
 }
 
-// TestAFollowerYieldsTheRefusalAfterEachHour in which everything was refused, and polls on.
-func TestAFollowerYieldsTheRefusalAfterEachHour(t *testing.T) {
-	double.Run(t, "a day", func(t *testing.T) {
-		c, requests := refusing(t, "1", func(string) bool { return true })
-		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-		defer cancel()
-		errs := 0
-		for _, err := range c.Races.Follow(horseracing.FollowQuery{}).All(ctx) {
-			double.Error(t, "the loop", horseracing.ErrRateLimited, "status 429", err)
-			errs++
-		}
-		double.FailIf(t, errs < 20 || errs > 23 || requests.Load() > 2000, "%d errors, %d requests", errs, requests.Load())
-	})
-}
-
 // TestALoopWaitsWhileItsListingIsAcceptedNowAndThen, although its own page is not.
 func TestALoopWaitsWhileItsListingIsAcceptedNowAndThen(t *testing.T) {
 	double.Run(t, "a poll each 50 minutes", func(t *testing.T) {
-		c, _ := refusing(t, "", func(body string) bool { return strings.Contains(body, `"tier":2`) })
+		c, _ := refusing(t, func(body string) bool { return strings.Contains(body, `"tier":2`) })
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
 		var polls sync.WaitGroup
 		defer polls.Wait()
