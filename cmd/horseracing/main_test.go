@@ -200,38 +200,6 @@ func TestCallPrintsTheBodyAsItWasReceived(t *testing.T) {
 	transcript(t, fake, "call", nil)
 }
 
-func TestAShortListingIsNotReadAhead(t *testing.T) {
-	t.Parallel()
-	for args, most := range map[string]int{"results -n 20": 3, "tournaments --finished -n 5": 1} {
-		fake := newFake(t)
-		got := run(t, environment(fake), strings.Fields(args)...)
-		double.FailIf(t, got.status != 0 || fake.RequestCount() > most, "%s: %d requests, want at most %d: %+v", args, fake.RequestCount(), most, got)
-	}
-}
-
-func TestSeveralTiersArePrintedOneAfterAnother(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	read := func(more ...string) string {
-		return run(t, environment(fake), append([]string{"results", "--since", "2025-05-25"}, more...)...).stdout
-	}
-	lines := strings.SplitAfter(read("--tier", "2")+read("--tier", "5"), "\n")
-	n := len(lines) - 4
-	double.Equal(t, "both tiers", strings.Join(lines[:n], ""), read("--tier", "2,5", "-n", fmt.Sprint(n)))
-}
-
-// The clock of this computer is years ahead of that of the fake.
-func TestATimeAgoCountsFromTheEarlierClock(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	for _, command := range []string{"results", "tournaments --finished"} {
-		args := strings.Fields(command)
-		got := run(t, environment(fake), append(args, "--since", "7d")...)
-		day := run(t, environment(fake), append(args, "--since", fake.Now().Add(-7*24*time.Hour-time.Minute).Format(time.RFC3339))...)
-		double.FailIf(t, got.stdout == "" || !strings.HasPrefix(day.stdout, got.stdout) || strings.Count(got.stderr, "the clock of this computer differs") != 1, "%s: %+v, want %s", command, got, day.stdout)
-	}
-}
-
 func TestParseTimeReadsDatesAndAges(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{

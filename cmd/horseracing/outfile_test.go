@@ -99,22 +99,6 @@ func TestAFileGetsWhatIsNewAndNothingElse(t *testing.T) {
 	double.Equal(t, "after it was removed", after, added(t, fake, file, "--since", "2025-05-30"))
 }
 
-// A first run that reads nothing leaves -since to the next one.
-func TestAFirstRunThatFailedFixesNoSince(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	wrong := append(environment(fake), "HORSERACING_API_KEY=wrong")
-	races := strings.Count(run(t, environment(fake), "results", "--since", "2025-05-20").stdout, "\n")
-	for _, flag := range []string{"-o", "--cursor"} {
-		file := filepath.Join(t.TempDir(), "file")
-		expect(t, wrong, result{status: 4, stderr: "the API key"}, "results", "--since", "2025-05-31", flag, file)
-		got := run(t, environment(fake), "results", "--since", "2025-05-20", flag, file)
-		if n := strings.Count(got.stdout, "\n") + len(linesOf(t, file)); got.status != 0 || n < races {
-			t.Errorf("%s: %d of %d races, %s", flag, n, races, got.stderr)
-		}
-	}
-}
-
 // Rows go to the file, so that progress goes to the terminal, whatever standard output is.
 func TestAFileThatEndsEarlySaysWhatToDo(t *testing.T) {
 	for want, test := range map[string]struct {

@@ -19,7 +19,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
@@ -223,22 +222,6 @@ func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTheCursorIsBoundToATierAndKeepsTheSinceOfTheFirstRun(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	read := func(more ...string) result { return run(t, environment(fake), append([]string{"results"}, more...)...) }
-	lines := slices.Collect(strings.Lines(read("--tier", "2", "--since", "2025-05-25").stdout))
-	slices.Reverse(lines)
-	file := filepath.Join(t.TempDir(), "place")
-	first := read("--tier", "2", "--since", "2025-05-25", "-n", "7", "--cursor", file)
-	rest := read("--tier", "2", "--since", "1d", "--cursor", file)
-	if diff := cmp.Diff(strings.Join(lines, ""), first.stdout+rest.stdout); diff != "" || len(lines) < 9 {
-		t.Errorf("%d races, %s", len(lines), diff)
-	}
-	double.Equal(t, "after the end", result{}, read("--tier", "2", "--since", "2025-05-25", "--cursor", file))
-	expect(t, environment(fake), result{status: 2, stderr: "tier 2, not 3"}, "results", "--cursor", file, "--tier", "3")
 }
 
 // What was sent before the time was over is awaited, and may be paid or refused.

@@ -171,17 +171,6 @@ func (p *program) log() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(p.stderr, o))
 }
 
-// often is how often a command says how it gets on if somebody may read it.
-const often = 5 * time.Second
-
-// interval returns how often a command says how it gets on.
-func (p *program) interval() time.Duration {
-	if p.attended {
-		return often
-	}
-	return time.Minute
-}
-
 // progressOf returns a function to call for each entry that was handled. It prints how
 // many there are, how fast they come, and the date that was reached, unless the entries
 // themselves are shown on the terminal, or nobody looks at a command that has no end.
@@ -202,9 +191,13 @@ func (p *program) progressOf(name string, areShown bool) func(time.Time) {
 	}
 }
 
-// reportProgress prints how far a command is, unless it did so just now.
+// reportProgress prints how far a command is, each minute, or more often if somebody may read it.
 func (p *program) reportProgress(format string, args ...any) {
-	if time.Since(p.reported) >= p.interval() {
+	interval := time.Minute
+	if p.attended {
+		interval = 5 * time.Second
+	}
+	if time.Since(p.reported) >= interval {
 		p.say(fmt.Sprintf(format, args...))
 		p.reported = time.Now()
 	}
