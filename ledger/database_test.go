@@ -73,7 +73,7 @@ func dial(address string) *sql.DB {
 func create(t testing.TB, client *horseracing.Client) *sql.DB {
 	t.Helper()
 	db := connect(t, newAddress(t))
-	must(t, ledger.Create(t.Context(), db, client))
+	double.NoError(t, ledger.Create(t.Context(), db, client))
 	return db
 }
 
@@ -122,7 +122,7 @@ func TestOpenNeedsTheTablesThatCreateMakesOnce(t *testing.T) {
 			db := connect(t, newAddress(t))
 			_, err := ledger.Open(t.Context(), db, client)
 			expectError(t, cmpopts.AnyError, err, "restore it, or call Create")
-			must(t, ledger.Create(t.Context(), db, client))
+			double.NoError(t, ledger.Create(t.Context(), db, client))
 			insert(t, db, 1, ledger.Entered)
 			expectError(t, cmpopts.AnyError, ledger.Create(t.Context(), db, client), "if it exists, open it")
 			double.Equal(t, "entries", 1, len(read(t, db)))
@@ -255,7 +255,7 @@ func TestTheOnlyConnectionInUseIsAnError(t *testing.T) {
 		tx := double.Must(db.Begin())
 		_, err := register(t, l, fake, 1)
 		expectError(t, ledger.ErrInUse, err)
-		must(t, tx.Rollback())
+		double.NoError(t, tx.Rollback())
 		double.Must(register(t, l, fake, 1))
 	})
 }
@@ -266,7 +266,7 @@ func TestACommitWithAnErrorSendsNothing(t *testing.T) {
 		t.Run(fmt.Sprint(hasEffect), func(t *testing.T) {
 			fake := newFake(t, 2)
 			address := newAddress(t)
-			must(t, ledger.Create(t.Context(), connect(t, address), fake.Client()))
+			double.NoError(t, ledger.Create(t.Context(), connect(t, address), fake.Client()))
 			c := &failingConnector{next: connect(t, address).Driver(), address: address, hasEffect: hasEffect}
 			db := sql.OpenDB(c)
 			t.Cleanup(func() { db.Close() })
@@ -299,7 +299,7 @@ func TestWhatIsLockedIsInUse(t *testing.T) {
 	}
 	fake, address := newFake(t, 1), newAddress(t)
 	db, ctx := connect(t, address), double.Within(t, time.Minute)
-	must(t, ledger.Create(ctx, db, fake.Client()))
+	double.NoError(t, ledger.Create(ctx, db, fake.Client()))
 	calls := map[string]func(*ledger.Ledger) error{
 		"Create":   func(*ledger.Ledger) error { return ledger.Create(ctx, db, fake.Client()) },
 		"Open":     func(*ledger.Ledger) error { _, err := ledger.Open(ctx, db, fake.Client()); return err },
@@ -359,7 +359,7 @@ func TestAFileOfAnyNameIsOpenedWithSyncs(t *testing.T) {
 		db := double.Must(sqlite.Open(path))
 		defer db.Close()
 		var synchronous, timeout int
-		must(t, errors.Join(db.QueryRow(`PRAGMA synchronous`).Scan(&synchronous), db.QueryRow(`PRAGMA busy_timeout`).Scan(&timeout)))
+		double.NoError(t, errors.Join(db.QueryRow(`PRAGMA synchronous`).Scan(&synchronous), db.QueryRow(`PRAGMA busy_timeout`).Scan(&timeout)))
 		double.Equal(t, "synchronous and busy_timeout", []int{3, 5000}, []int{synchronous, timeout})
 		write(t, db, `CREATE TABLE t (n BIGINT)`)
 		double.Must(os.Stat(path))

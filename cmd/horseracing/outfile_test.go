@@ -311,15 +311,3 @@ func TestTheTextOfACursorIsAPosition(t *testing.T) {
 		"CURSOR": first.Cursor, "WINDOWS": "\ufeff" + first.Cursor + "\r\n", "UTF16": "\xff\xfeh\x00", "SECOND": strings.TrimSpace(printed[1]),
 	})
 }
-
-func TestAFollowerThatWaitsHasSavedThePositionOfAllThatItPrinted(t *testing.T) {
-	t.Parallel()
-	fake := newFake(t)
-	file := filepath.Join(t.TempDir(), "file")
-	start(t, environment(fake), "results", "--since", "2025-05-31", "--follow", "--cursor", file)
-	waitFor(t, func() bool {
-		text, _ := os.ReadFile(file)
-		writeFile(t, file+".copy", string(text))
-		return len(text) > 0 && run(t, environment(fake), "results", "--cursor", file+".copy") == (result{})
-	})
-}
