@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -220,10 +219,10 @@ func TestRule2AShortRetryAfterDoesNotShortenTheBackoff(t *testing.T) {
 // everything was refused.
 func TestRule6ACrawlIsBackAfterAnOutage(t *testing.T) {
 	skipIfShort(t)
-	test := func(t *testing.T, l limit, perSecond float64, unavailable bool, retryAfter, from, length time.Duration) {
+	test := func(t *testing.T, l limit, perSecond float64, refusal Signal, retryAfter, from, length time.Duration) {
 		began, end := simStart.Add(from), simStart.Add(from+length)
-		refusal := func(time.Time) (bool, time.Duration) { return false, retryAfter }
-		c := newWorld(1).crawl(&service{unavailable: unavailable, retryAfter: exact, limit: during(began, end, refusal, l)}, 1)
+		outage := func(time.Time) (bool, time.Duration) { return false, retryAfter }
+		c := newWorld(1).crawl(&service{refusal: refusal, retryAfter: exact, limit: during(began, end, outage, l)}, 1)
 		c.run(began)
 		back := end
 		if retryAfter > 0 { // at the end of the last Retry-After
@@ -233,29 +232,16 @@ func TestRule6ACrawlIsBackAfterAnOutage(t *testing.T) {
 		c.run(back.Add(5 * time.Minute))
 		within(t, "a second, five minutes later", 0.85*perSecond, float64(c.serves(30*time.Second))/30, math.Inf(1))
 	}
-	for i, retryAfter := range []time.Duration{0, 0, time.Minute, time.Second, time.Hour} {
-		unavailable := i == 1 || i == 3
-		for _, length := range []time.Duration{3 * time.Minute, time.Hour, 10 * time.Hour} {
-			for _, from := range []time.Duration{170 * time.Millisecond, 30 * time.Second} {
-				t.Run(fmt.Sprintf("503 %v, Retry-After %v, for %v after %v", unavailable, retryAfter, length, from), func(t *testing.T) {
-					test(t, none, 1/0.02, unavailable, retryAfter, from, length)
-					test(t, newBucket(20, 10), 20, unavailable, retryAfter, from, length)
-				})
+	for _, refusal := range []Signal{Refused, Unavailable} {
+		for _, retryAfter := range []time.Duration{0, time.Second, time.Minute, time.Hour} {
+			for _, length := range []time.Duration{3 * time.Minute, time.Hour, 10 * time.Hour} {
+				for _, from := range []time.Duration{170 * time.Millisecond, 30 * time.Second} {
+					t.Run(fmt.Sprintf("%d, Retry-After %v, for %v after %v", refusal, retryAfter, length, from), func(t *testing.T) {
+						test(t, none, 1/0.02, refusal, retryAfter, from, length)
+						test(t, newBucket(20, 10), 20, refusal, retryAfter, from, length)
+					})
+				}
 			}
-		}
-	}
-}
-
-// TestRule6AnOutageThatLetsFewPassIsOver: after two and a half hours in which one request in ten
-// was accepted, a page takes seconds, not minutes, for a crawl and for a poll.
-func TestRule6AnOutageThatLetsFewPassIsOver(t *testing.T) {
-	for _, unavailable := range []bool{false, true} {
-		began, end := simStart.Add(30*time.Second), simStart.Add(150*time.Minute)
-		c := newWorld(1).newCaller(&service{unavailable: unavailable, limit: during(began, end, atRandom(0.9, 1, none), none)})
-		c.walk("page", 1)
-		c.run(end.Add(time.Minute))
-		for range 60 {
-			within(t, fmt.Sprintf("503 %v: pages in a minute after the outage", unavailable), 6, c.serves(time.Minute), math.MaxInt)
 		}
 	}
 }
@@ -279,50 +265,11 @@ func TestRule7A503IsAFailureUntilAQuarterMetOne(t *testing.T) {
 		}
 		equal(t, fmt.Sprintf("%+v: a backoff", test), test.want, l.backoff != nil)
 	}
-	c := newWorld(1).newCaller(&service{limit: atRandom(0.3, 1, none), unavailable: true})
+	c := newWorld(1).newCaller(&service{limit: atRandom(0.3, 1, none), refusal: Unavailable})
 	c.every(time.Second, Reads, "races")
 	c.walk("races", 1)
 	c.run(simStart.Add(time.Hour))
 	within(t, "calls and pages in an hour of which three in ten are refused", 2000, c.served, math.MaxInt)
-}
-
-// TestRule8ABadRouteCostsNoReadOfAnother: beside a route that is always refused, or in all but a
-// few requests, two callers' reads and registrations are sent as if it were not there, whether
-// single calls or a walk request it.
-func TestRule8ABadRouteCostsNoReadOfAnother(t *testing.T) {
-	skipIfShort(t)
-	const length = 2 * time.Hour
-	for name, bad := range map[string]service{
-		"refused":                               {limit: never},
-		"Retry-After 1":                         {limit: never, retryAfter: always(time.Second)},
-		"Retry-After 60":                        {limit: never, retryAfter: always(time.Minute)},
-		"Retry-After 3600":                      {limit: never, retryAfter: always(time.Hour)},
-		"one in ten seconds":                    {limit: newBucket(0.1, 1)},
-		"one in ten seconds, Retry-After 1":     {limit: newBucket(0.1, 1), retryAfter: always(time.Second)},
-		"one in ten seconds, right Retry-After": {limit: newBucket(0.1, 1), retryAfter: roundedUp},
-		"503, Retry-After 1":                    {limit: never, retryAfter: always(time.Second), unavailable: true},
-		"503, one in ten seconds":               {limit: newBucket(0.1, 1), unavailable: true},
-		"a hundred an hour":                     {limit: newWindow(100, time.Hour, false)},
-	} {
-		for workers, pause := range []time.Duration{5 * time.Second, time.Second, time.Second, time.Second} {
-			for _, interval := range []time.Duration{time.Second, time.Minute} {
-				t.Run(fmt.Sprintf("%s, %d walk, single calls each %v, reads each %v", name, workers, pause, interval), func(t *testing.T) {
-					svc := bad
-					svc.only = "bad"
-					c := newWorld(1).newCaller(&svc)
-					c.every(interval, Reads, "good")
-					c.every(interval, Reads, "good")
-					latest := c.every(time.Minute, Writes, "register")
-					c.every(pause, Reads, "bad")
-					c.walk("bad", workers)
-					c.run(simStart.Add(length))
-					within(t, "reads", int(float64(2*length/interval)*0.95), c.accepted["good"], math.MaxInt)
-					within(t, "registrations", int(length.Minutes())-1, c.accepted["register"], math.MaxInt)
-					within(t, "time until the latest was sent", 0, *latest, 5*time.Second)
-				})
-			}
-		}
-	}
 }
 
 // TestRule8ARouteThatIsAcceptedNinetyTimesInARow keeps the backoff of another from the common
@@ -383,94 +330,6 @@ func TestRule8RoutesShareALimit(t *testing.T) {
 	}
 }
 
-// TestRule9RetryAfterAndRateAreKept: whatever a service does, no
-// request of a route is sent before its Retry-After is over, none faster than the rate that
-// the engine reports, except a single call after patience, and every one that
-// waits is sent in the end.
-func TestRule9RetryAfterAndRateAreKept(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		now, jitter := simStart, rapid.Float64Range(0, 0.999).Draw(t, "jitter")
-		e := NewRoutes(func() float64 { return jitter })
-		var flying, waiting []*Waiter
-		var last *Waiter
-		var lastSpeed float64
-		wasProbe := false
-		retryAt := map[string]time.Time{}
-		pump := func() (at time.Time) {
-			for {
-				waiter, at := e.Next(now)
-				if waiter == nil {
-					return at
-				}
-				equal(t, "sent before the end of its Retry-After", false, now.Before(retryAt[waiter.Route]))
-				isProbe := e.common.backoff != nil
-				e.Send(now, waiter)
-				speed := e.State(now).PerSecond
-				if lastSpeed > 0 && speed > 0 && !isProbe && !wasProbe {
-					if gap := now.Sub(last.sent).Seconds(); gap < min(0.97/max(lastSpeed, speed), patience.Seconds()) {
-						t.Fatalf("%.4f s after another, at %.2f and %.2f a second", gap, lastSpeed, speed)
-					}
-				}
-				last, lastSpeed, wasProbe = waiter, speed, isProbe
-				flying = append(flying, waiter)
-				waiting = without(waiting, waiter)
-			}
-		}
-		report := func(waiter *Waiter, outcome Signal, retryAfter time.Duration) {
-			retryAt[waiter.Route] = later(retryAt[waiter.Route], now.Add(retryAfter))
-			e.Report(now, waiter, outcome, holds(retryAfter))
-			flying = without(flying, waiter)
-		}
-		for range rapid.IntRange(1, 200).Draw(t, "steps") {
-			switch rapid.IntRange(0, 9).Draw(t, "step") {
-			case 0, 1, 2:
-				for range rapid.IntRange(1, 5).Draw(t, "requests") {
-					route := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "route")
-					waiting = append(waiting, join(now, e, route, Priority(rapid.IntRange(int(Writes), int(Walks)).Draw(t, "priority"))))
-				}
-			case 3, 4, 5, 6:
-				if len(flying) > 0 {
-					waiter := rapid.SampledFrom(flying).Draw(t, "response to")
-					outcome := rapid.SampledFrom([]Signal{Unclear, Accepted, Refused}).Draw(t, "outcome")
-					retryAfter := time.Duration(rapid.SampledFrom([]int64{0, 0, 0, 1, 50, 1000, 7000}).Draw(t, "retry-after")) * time.Millisecond
-					report(waiter, outcome, retryAfter)
-				}
-			case 7:
-				if len(waiting) > 0 {
-					waiter := rapid.SampledFrom(waiting).Draw(t, "abandoned")
-					e.Leave(waiter)
-					waiting = without(waiting, waiter)
-				}
-			default:
-				now = now.Add(time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "time")))
-			}
-			pump()
-			equal(t, "requests that wait", len(waiting), e.State(now).Waiting)
-		}
-		// From here on everything is accepted.
-		for range 100_000 {
-			at := pump()
-			if len(flying) > 0 {
-				now = now.Add(10 * time.Millisecond)
-				report(flying[0], Accepted, 0)
-				continue
-			}
-			if len(waiting) == 0 {
-				return
-			}
-			if within(t, "time until the next is sent", 1, at.Sub(now), 5*time.Minute); t.Failed() {
-				return
-			}
-			now = at
-		}
-		t.Fatalf("%d still wait", len(waiting))
-	})
-}
-
-func without(all []*Waiter, w *Waiter) []*Waiter {
-	return slices.DeleteFunc(all, func(other *Waiter) bool { return other == w })
-}
-
 // TestRule9AnAnnouncedLimitHoldsItsRoute alone, and what a walk leaves is others'.
 func TestRule9AnAnnouncedLimitHoldsItsRoute(t *testing.T) {
 	e, reset := NewRoutes(nil), simStart.Add(time.Hour)
@@ -483,7 +342,9 @@ func TestRule9AnAnnouncedLimitHoldsItsRoute(t *testing.T) {
 	e.Report(simStart, e.sendNow(simStart, "a", Walks), Accepted, Hold{Walks: time.Hour}) // little is left
 	walk := join(simStart, e, "a", Walks)
 	next(simStart, nil, reset)
+	late := e.sendNow(simStart, "a", Reads)
 	e.Report(simStart, e.sendNow(simStart, "a", Reads), Accepted, holds(time.Hour)) // nothing is left
+	e.Report(simStart, late, Accepted, holds(time.Minute))                          // which changes nothing
 	read, other := join(simStart, e, "a", Reads), join(simStart, e, "b", Walks)
 	next(simStart, other, simStart)
 	e.Leave(other)
@@ -613,7 +474,7 @@ func TestRule9AWriteMeetsFew503s(t *testing.T) {
 		"60 a minute, sliding":  func() limit { return newWindow(60, time.Minute, true) },
 	} {
 		for seed := range uint64(12) {
-			svc, writes := &service{limit: l(), retryAfter: roundedUp, unavailable: true}, 0
+			svc, writes := &service{limit: l(), retryAfter: roundedUp, refusal: Unavailable}, 0
 			c := newWorld(seed).newCaller(svc)
 			var write func()
 			write = func() {

@@ -3,56 +3,13 @@ package pace
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	xrate "golang.org/x/time/rate"
 )
-
-// TestEveryWaitEndsWithItsContext, for any sequence of responses, with and
-// without a limiter.
-func TestEveryWaitEndsWithItsContext(t *testing.T) {
-	for seed := range uint64(100) {
-		synctest.Test(t, func(t *testing.T) {
-			var limiter Limiter
-			if seed%2 == 0 {
-				limiter = xrate.NewLimiter(20, 1)
-			}
-			g := NewScheduler(limiter)
-			random := rand.New(rand.NewPCG(seed, 1))
-			var group sync.WaitGroup
-			for range 40 {
-				deadline := time.Duration(random.Int64N(int64(20 * time.Second)))
-				priority := Priority(random.IntN(int(Walks) + 1))
-				service := rand.New(rand.NewPCG(random.Uint64(), 2))
-				group.Go(func() {
-					start := time.Now()
-					ctx, cancel := context.WithTimeout(t.Context(), deadline)
-					defer cancel()
-					for ctx.Err() == nil {
-						waiter, err := enter(ctx, g, priority, time.Duration(Walks-priority)*time.Hour)
-						within(t, "the wait until the context ends", 0, time.Since(start), deadline)
-						if err != nil {
-							_, ofLimiter := errors.AsType[*LimiterError](err)
-							equal(t, "an error before that is the limiter's", true, ofLimiter || ctx.Err() != nil)
-							return
-						}
-						time.Sleep(time.Duration(service.Int64N(int64(50 * time.Millisecond))))
-						outcome := []Signal{Unclear, Accepted, Refused}[service.IntN(3)]
-						g.Report(waiter, outcome, holds(time.Duration(service.Int64N(2))*time.Second))
-					}
-				})
-			}
-			group.Wait()
-			equal(t, "requests that wait", 0, g.State().Waiting)
-			equal(t, "since when one waits for the limiter", time.Time{}, g.asked)
-		})
-	}
-}
 
 func TestARequestLetGoAsItsContextEndsIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -88,19 +45,25 @@ func enter(ctx context.Context, g *Scheduler, priority Priority, most time.Durat
 	return w, g.Enter(ctx, w, func() {})
 }
 
-// remote is a limiter that grants everything, a while later.
-type remote time.Duration
+type limiterFunc func() error
 
-func (r remote) Wait(context.Context) error {
-	time.Sleep(time.Duration(r))
-	return nil
+func (f limiterFunc) Wait(context.Context) error { return f() }
+
+func TestALimiterThatFailsGrantsNothing(t *testing.T) {
+	waits := 0
+	g := NewScheduler(limiterFunc(func() error { waits++; return errors.New("down") }))
+	for range 2 {
+		_, err := enter(t.Context(), g, Reads, time.Hour)
+		equal(t, "the error", "waiting for the limiter: down", fmt.Sprint(err))
+	}
+	equal(t, "waits", 2, waits)
 }
 
 // TestALimiterIsUsedToTheFullAndNotExceeded, though one Wait at a time is under way. The wait
 // for it does not count for MaxWait, not even if that is used up.
 func TestALimiterIsUsedToTheFullAndNotExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewScheduler(remote(10 * time.Millisecond))
+		g := NewScheduler(limiterFunc(func() error { time.Sleep(10 * time.Millisecond); return nil }))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var group sync.WaitGroup

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -128,12 +129,11 @@ func atRandom(share float64, seed uint64, l limit) limit {
 // service accepts or refuses, 1 ms after a request was sent, and works for 18 to 20 ms, or
 // as long as work says.
 type service struct {
-	limit       limit
-	only        string // the one route that is limited, if not all are
-	inFlight    int    // requests that it works on at once, if it refuses others
-	work        func(*rand.Rand) time.Duration
-	retryAfter  func(time.Duration) time.Duration // the Retry-After of a refusal; nil: none
-	unavailable bool                              // it refuses with 503
+	limit      limit
+	inFlight   int // requests that it works on at once, if it refuses others
+	work       func(*rand.Rand) time.Duration
+	retryAfter func(time.Duration) time.Duration // the Retry-After of a refusal; nil: none
+	refusal    Signal                            // Refused unless it is given
 
 	busy, served, refused int
 }
@@ -153,23 +153,20 @@ func roundedUp(d time.Duration) time.Duration { // as the header is
 }
 
 // respond handles a request that is sent now.
-func (s *service) respond(w *world, route string, report func(Signal, time.Duration)) {
+func (s *service) respond(w *world, report func(Signal, time.Duration)) {
 	w.after(time.Millisecond, func() {
 		ok, wait := s.inFlight == 0 || s.busy < s.inFlight, time.Duration(0)
-		if ok && (s.only == "" || s.only == route) {
+		if ok {
 			ok, wait = s.limit(w.now)
 		}
 		if !ok {
-			outcome, retryAfter := Refused, time.Duration(0)
-			if s.unavailable {
-				outcome = Unavailable
-			}
+			retryAfter := time.Duration(0)
 			if s.retryAfter != nil {
 				retryAfter = s.retryAfter(wait)
 			}
 			w.after(time.Millisecond, func() {
 				s.refused++
-				report(outcome, retryAfter)
+				report(cmp.Or(s.refusal, Refused), retryAfter)
 			})
 			return
 		}
@@ -239,7 +236,7 @@ func (c *caller) pump() {
 		}
 		sent := c.now
 		c.pace.Send(sent, t)
-		c.respond(c.world, t.Route, func(outcome Signal, retryAfter time.Duration) {
+		c.respond(c.world, func(outcome Signal, retryAfter time.Duration) {
 			if outcome == Accepted {
 				c.accepted[t.Route]++
 			}

@@ -224,7 +224,7 @@ func TestRefusalsAtRandomDoNotSlowDown(t *testing.T) {
 		measure := func(retryAfter func(time.Duration) time.Duration) func(uint64) (float64, float64) {
 			return func(seed uint64) (used, refused float64) {
 				random := atRandom(aim.share, seed, none)
-				c := newWorld(seed).crawl(&service{limit: random, retryAfter: retryAfter, unavailable: true}, 16)
+				c := newWorld(seed).crawl(&service{limit: random, retryAfter: retryAfter, refusal: Unavailable}, 16)
 				for c.served < 2000 && c.now.Sub(simStart) < time.Hour {
 					c.run(c.now.Add(time.Second / 10))
 				}
@@ -254,7 +254,7 @@ func TestLimitsThatAreHarder(t *testing.T) {
 	jittered := late(unlimited, nil)
 	jittered.service.inFlight, jittered.service.work = 4, between(2*time.Millisecond, 200*time.Millisecond)
 	unavailable := behind(bucket(50, 10), nil, 0, 10*minute)
-	unavailable.service.unavailable = true
+	unavailable.service.refusal = Unavailable
 	to := func(from, to float64) func(uint64) limit { return bucket(from, 10, change{5 * minute, to}) }
 	shed := func(rate, share float64) func(uint64) limit {
 		return func(seed uint64) limit { return atRandom(share, seed, newBucket(rate, 10)) }
