@@ -111,20 +111,6 @@ func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 	}
 }
 
-// The longest segment is cut: with eight requests in flight 200 pages take little more than an eighth of the time.
-func TestAConcurrentWalkWastesFewRequests(t *testing.T) {
-	c, rounds := crawlOf(newWorld(10, 2000, 60_000), &Position{}, 8), 0
-	for ; !c.walk.Done(); rounds++ {
-		for c.fill(); len(c.inFlight) > 0; {
-			c.receive()
-		}
-		for _, ok := c.walk.Take(); ok; _, ok = c.walk.Take() {
-		}
-	}
-	within(t, "rounds of responses", rounds, 36)
-	within(t, "requests", c.requests, 250)
-}
-
 // Other segments may be as far ahead as they can be, while the page at the top comes last.
 func TestAWalkContinuesAtItsTopHoweverMuchIsReady(t *testing.T) {
 	c := crawlOf(newWorld(10, 20_000, 20_000), &Position{}, 8)
