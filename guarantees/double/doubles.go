@@ -354,7 +354,6 @@ func Stream(status int, length int64, body func() io.Reader, header ...string) h
 
 // Sent is a request as a mock got it.
 type Sent struct {
-	At      time.Time
 	Request *http.Request
 	Body    string
 }
@@ -369,7 +368,7 @@ func Noting(sent *[]Sent, respond httpmock.Responder) httpmock.Responder {
 			req.Body = io.NopCloser(strings.NewReader(body.String()))
 		}
 		mu.Lock()
-		*sent = append(*sent, Sent{time.Now(), req, body.String()})
+		*sent = append(*sent, Sent{req, body.String()})
 		mu.Unlock()
 		return respond(req)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -168,14 +169,12 @@ type store struct {
 	orders  int // races with a final order
 	without int // races without one, after others had it
 	holes   []error
-	cursor  string
+	cursor  horseracing.Cursor
 }
 
 func (w *world) newStore(name string, random *rand.Rand) *store {
-	s := &store{name: name, since: w.fake.Now().Add(-time.Duration(random.Int64N(int64(40 * day)))), times: map[key]int{}}
-	s.from = s.since
-	s.tier = horseracing.TierID(random.IntN(6)) // zero is Omega
-	return s
+	since, tier := w.fake.Now().Add(-time.Duration(random.Int64N(int64(40*day)))), horseracing.TierID(random.IntN(6)) // zero is Omega
+	return &store{name: name, tier: tier, since: since, from: since, times: map[key]int{}}
 }
 
 // add stores a race or an error together with the cursor after it.
@@ -191,10 +190,7 @@ func (s *store) add(race *horseracing.Race, err error, cursor horseracing.Cursor
 	if isHole(err) {
 		s.holes = append(s.holes, err)
 	}
-	s.cursor = ""
-	if !cursor.IsZero() {
-		s.cursor = cursor.String()
-	}
+	s.cursor = cursor
 }
 
 // crawl reads the results again and again, newest first, into a new store each time.
@@ -207,8 +203,7 @@ func (w *world) crawl() (finished *[]*store) {
 				s = w.newStore(fmt.Sprintf("crawl %d", len(*finished)+1), p.random)
 				s.before = w.fake.Now().Add(-published)
 			}
-			resume, _ := horseracing.ParseCursor(s.cursor)
-			query := horseracing.ResultsQuery{Tier: s.tier, Since: s.since, Resume: resume, Concurrency: 1 + p.random.IntN(4)}
+			query := horseracing.ResultsQuery{Tier: s.tier, Since: s.since, Resume: s.cursor, Concurrency: 1 + p.random.IntN(4)}
 			pager, whole := p.client.Races.Results(query), true
 			for race, err := range pager.All(ctx) {
 				whole = whole && err == nil
@@ -239,8 +234,7 @@ func (w *world) follow(name string, catchUp bool) *store {
 		}
 	}
 	w.run(name, pause, func(ctx context.Context, p *process) {
-		resume, _ := horseracing.ParseCursor(s.cursor)
-		f := p.client.Races.Follow(horseracing.FollowQuery{Tier: s.tier, Since: s.since, Resume: resume, Interval: interval, Concurrency: 1 + p.random.IntN(4)})
+		f := p.client.Races.Follow(horseracing.FollowQuery{Tier: s.tier, Since: s.since, Resume: s.cursor, Interval: interval, Concurrency: 1 + p.random.IntN(4)})
 		loop, whole := f.All, true
 		if catchUp {
 			loop = f.CatchUp
@@ -251,7 +245,7 @@ func (w *world) follow(name string, catchUp bool) *store {
 			p.write(func() { s.add(race, err, f.Cursor()) })
 		}
 		if whole && s.since.IsZero() && ctx.Err() == nil {
-			p.write(func() { s.from, s.since, s.cursor = w.fake.Now(), w.fake.Now().Add(-published), f.Cursor().String() })
+			p.write(func() { s.from, s.since, s.cursor = w.fake.Now(), w.fake.Now().Add(-published), f.Cursor() })
 		}
 	})
 	return s
@@ -282,22 +276,18 @@ func (w *world) watch() (seen map[key]bool) {
 
 // bot is a program that registers a user's horses, with a ledger.
 type bot struct {
+	t             *testing.T
 	user          int
 	path          string
 	total, perDay horseracing.BigInt
 }
 
-func (b *bot) open(client *horseracing.Client) (*sql.DB, *ledger.Ledger, error) {
-	_, missing := os.Stat(b.path)
-	db, err := sql.Open("sqlite", "file:"+b.path+"?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(off)") // no process is really killed
-	if err == nil && missing != nil {
-		err = ledger.Create(context.Background(), db, client)
+func (b *bot) open(client *horseracing.Client) (*sql.DB, *ledger.Ledger) {
+	db := double.Must(sql.Open("sqlite", "file:"+b.path+"?mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(off)")) // no process is really killed
+	if _, err := os.Stat(b.path); err != nil {
+		double.NoError(b.t, ledger.Create(b.t.Context(), db, client))
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := ledger.Open(context.Background(), db, client, ledger.WithBudget(b.total), ledger.WithDailyBudget(b.perDay, time.UTC))
-	return db, l, err
+	return db, double.Must(ledger.Open(b.t.Context(), db, client, ledger.WithBudget(b.total), ledger.WithDailyBudget(b.perDay, time.UTC)))
 }
 
 // register runs a bot. Every five minutes it registers a few of its horses, some of them
@@ -308,14 +298,10 @@ func (w *world) register(user int) *bot {
 		n, _ := horseracing.ParseUnits(fmt.Sprint(least+random.IntN(most)), 18)
 		return n
 	}
-	b := &bot{user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
+	b := &bot{t: w.t, user: user, path: fmt.Sprintf("%s/%d.ledger", w.dir, user), total: tokens(1000, 30_000), perDay: tokens(500, 20_000)}
 	w.run(fmt.Sprint("bot ", user), interval, func(ctx context.Context, p *process) {
 		p.limit = 5 * time.Minute
-		db, l, err := b.open(p.client)
-		if err != nil {
-			p.t.Errorf("%s: %v", p.name, err)
-			return
-		}
+		db, l := b.open(p.client)
 		defer db.Close()
 		p.db.Store(db)
 		horses := w.fake.Horses(b.user)
