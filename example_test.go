@@ -13,39 +13,11 @@ import (
 	"github.com/horseracing-go/horseracing/horseracingtest"
 )
 
-// The examples run on a fake of the service. A program of your own starts with
-// NewClientFromEnv or NewClient; the rest stays the same.
-func Example() {
-	fake := horseracingtest.NewServer()
-	defer fake.Close()
-	client := fake.Client()
-	ctx := context.Background()
-
-	races, err := client.Races.Open(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(races), "races are open")
-
-	results := client.Races.Results(horseracing.ResultsQuery{})
-	for race, err := range results.All(ctx) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		finishers, err := race.Finishers()
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("the latest result: %s, won by horse %d\n", race.Info.Name, finishers[0].Number)
-		break
-	}
-	// Output:
-	// 11 races are open
-	// the latest result: Amber Handicap, won by horse 1740
-}
-
-// A client with settings of its own. Without options it retries reads three times, limits an
+// This client has settings of its own. Without options it retries reads three times, limits an
 // attempt to 30 seconds, and sends without a limit until the service refuses a request.
+//
+// All examples run on a fake of the service. A program of your own starts with NewClient or
+// NewClientFromEnv; the rest stays the same.
 func ExampleNewClient() {
 	fake := horseracingtest.NewServer()
 	defer fake.Close()
@@ -169,44 +141,6 @@ func ExampleRacesService_Follow() {
 	// race 2
 	// race 3
 	// race 4
-}
-
-// A store of finished races that is brought up to date once a day: CatchUp yields what has finished
-// since the stored cursor, and ends. A pager's cursor does not do this, because a pager goes back in time.
-func ExampleFollower_CatchUp() {
-	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))
-	defer fake.Close()
-	fake.AddRaces(
-		horseracing.Race{MainRaceID: 1, StartTime: inMinutes(fake, -30)},
-		horseracing.Race{MainRaceID: 2, StartTime: inMinutes(fake, -20)},
-	)
-
-	stored := "" // in a file or a database, beside the races
-	update := func() {
-		resume, err := horseracing.ParseCursor(stored) // empty on the first day: start at Since
-		if err != nil {
-			log.Fatal(err)
-		}
-		follower := fake.Client().Races.Follow(horseracing.FollowQuery{Since: fake.Now().AddDate(0, 0, -7), Resume: resume})
-		for race, err := range follower.CatchUp(context.Background()) {
-			stored = follower.Cursor().String() // in one transaction with the race; also after an error, so that the next run does not end there
-			if err != nil {
-				fmt.Println("an error:", err)
-				return
-			}
-			fmt.Println("race", race.MainRaceID)
-		}
-	}
-	update()
-	fmt.Println("the next day")
-	fake.Advance(24 * time.Hour)
-	fake.AddRaces(horseracing.Race{MainRaceID: 3, StartTime: inMinutes(fake, -90)})
-	update()
-	// Output:
-	// race 1
-	// race 2
-	// the next day
-	// race 3
 }
 
 // A crawl of the past that is interrupted and continues in another process. It goes back in time:

@@ -17,7 +17,6 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
-	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 // service responds to the attempts of a call, one after the other.
@@ -75,7 +74,7 @@ func responds(status int, retryAfter ...string) func() (*http.Response, error) {
 func TestBudgetOfACallAtItsEnd(t *testing.T) {
 	var cancel context.CancelFunc
 	canceled := func() (*http.Response, error) { cancel(); return nil, context.Canceled }
-	reset, unsent := fails(errReset), fails(&transport.UnsentError{Err: errReset})
+	reset := fails(errReset)
 	type responses = []func() (*http.Response, error)
 	for name, test := range map[string]struct {
 		method    string
@@ -84,16 +83,11 @@ func TestBudgetOfACallAtItsEnd(t *testing.T) {
 		left      int
 	}{
 		"a success earns a token":         {"GET", 100, responses{responds(200)}, 101},
-		"so does a 404":                   {"GET", 100, responses{responds(404)}, 101},
-		"a full bucket earns nothing":     {"GET", 500, responses{responds(200)}, 500},
 		"a success refunds its retries":   {"GET", 400, responses{responds(500), responds(502), responds(200)}, 400},
-		"of a write, too":                 {"POST", 400, responses{unsent, responds(200)}, 400},
-		"of a walk, too":                  {"PAGE", 5, responses{responds(500), responds(500), responds(200)}, 5},
 		"the last tokens":                 {"GET", 9, responses{reset, reset}, 4},
 		"those of a walk":                 {"PAGE", 2, responses{responds(429), responds(500), responds(429), responds(500), responds(500)}, 0},
 		"a success after refusals":        {"GET", 0, responses{responds(429), responds(429), responds(200)}, 1},
 		"a failure refunds nothing":       {"GET", 400, responses{responds(500), reset, responds(503), responds(500)}, 385},
-		"nor does one that is for good":   {"GET", 400, responses{responds(500), fails(transport.ErrTooLarge)}, 395},
 		"nor does a refusal of a context": {"GET", 400, responses{responds(500), canceled}, 395},
 	} {
 		synctest.Test(t, func(t *testing.T) {

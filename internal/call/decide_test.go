@@ -3,7 +3,6 @@ package call
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -32,11 +31,8 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		return Attempt{Number: 1, Status: code, Header: http.Header{"Retry-After": {seconds}}}
 	}
 	failed := func(err error) Attempt { return Attempt{Number: 1, Err: err} }
-	unusable := func(err error) Attempt { return Attempt{Number: 1, Status: 200, Err: err} }
 	late := func(a Attempt) Attempt { a.refusedFor = time.Hour; return a }
-	unsent, cut := &transport.UnsentError{Err: errReset}, io.ErrUnexpectedEOF
 	nth := func(number int, a Attempt) Attempt { a.Number = number; return a }
-	retry := decision{again: true, wait: wait, cost: 5}
 	for name, test := range map[string]struct {
 		method   string // PAGE is a GET for a page
 		max      int
@@ -46,28 +42,17 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		want     decision
 	}{
 		"a success earns a token":           {"GET", 3, status(200), 0, nil, decision{refund: 1}},
-		"so does a refusal of the service":  {"POST", 3, status(409), 0, nil, decision{refund: 1}},
 		"a success gives back its retries":  {"GET", 3, nth(3, status(200)), 2, nil, decision{refund: 10}},
 		"and those of a page":               {"PAGE", 3, nth(3, status(200)), 2, nil, decision{refund: 2}},
-		"one after refusals earns a token":  {"GET", 3, nth(3, status(200)), 0, nil, decision{refund: 1}},
-		"JSON of another shape is final":    {"GET", 3, unusable(errors.New("an object does not fit")), 0, nil, decision{refund: 1}},
-		"a failure":                         {"GET", 3, status(500), 0, nil, retry},
-		"a reset":                           {"GET", 3, failed(errReset), 0, nil, retry},
-		"a body that is cut":                {"GET", 3, unusable(cut), 0, nil, retry},
+		"a failure":                         {"GET", 3, status(500), 0, nil, decision{again: true, wait: wait, cost: 5}},
 		"a page that fails":                 {"PAGE", 3, status(500), 0, nil, decision{again: true, wait: wait, cost: 1}},
 		"the backoff doubles":               {"GET", 3, nth(3, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 5}},
 		"and heeds a Retry-After":           {"GET", 3, after(500, "2"), 0, nil, decision{again: true, wait: 2*time.Second + wait, cost: 5}},
 		"a write that may have had effect":  {"POST", 3, status(500), 0, nil, decision{}},
-		"one that was not sent":             {"POST", 3, failed(unsent), 0, nil, retry},
-		"one that was refused":              {"POST", 3, status(429), 0, nil, decision{again: true}},
-		"one that a 503 refused":            {"POST", 3, after(503, "1"), 0, nil, decision{}},
-		"a failure that is for good":        {"GET", 3, failed(transport.ErrTooLarge), 0, nil, decision{}},
 		"a refusal costs nothing":           {"GET", 3, status(429), 0, nil, decision{again: true}},
 		"even for longer than it may wait":  {"GET", 3, after(429, "60"), 0, nil, decision{again: true}}, // the pace ends the call
 		"a Retry-After that is too long":    {"GET", 3, after(500, "16"), 0, nil, decision{}},
 		"one of a page is cut":              {"PAGE", 3, after(500, "16"), 0, nil, decision{again: true, wait: 15 * time.Second, cost: 1}},
-		"the last retry":                    {"GET", 3, nth(3, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 5}},
-		"no more retries":                   {"GET", 3, nth(4, status(500)), 3, nil, decision{}},
 		"refusals count":                    {"GET", 3, nth(4, status(500)), 0, nil, decision{}},
 		"also at the end":                   {"GET", 3, nth(4, status(429)), 3, nil, decision{}},
 		"not for a page":                    {"PAGE", 3, nth(9, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 1}},
@@ -75,12 +60,8 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		"it is refused after its last":      {"PAGE", 3, nth(9, status(429)), 3, nil, decision{again: true}},
 		"nothing was accepted for an hour":  {"PAGE", 3, late(status(429)), 0, nil, decision{}},
 		"which a single call may wait for":  {"GET", 3, late(status(429)), 0, nil, decision{again: true}},
-		"no retries":                        {"GET", 0, status(500), 0, nil, decision{}},
-		"none after a refusal":              {"GET", 0, status(429), 0, nil, decision{}},
 		"none of a page":                    {"PAGE", 0, status(429), 0, nil, decision{}},
 		"the context ended after a failure": {"GET", 3, status(500), 0, ended, decision{stopped: ended}},
-		"after a refusal":                   {"GET", 3, status(429), 0, ended, decision{stopped: ended}},
-		"after a reset":                     {"GET", 3, failed(errReset), 0, ended, decision{stopped: ended}},
 		"after the last retry":              {"GET", 3, nth(4, status(500)), 3, ended, decision{stopped: ended}},
 		"after a conclusive response":       {"GET", 3, status(404), 0, ended, decision{refund: 1}},
 		"after a failure that is for good":  {"GET", 3, failed(transport.ErrTooLarge), 0, ended, decision{}},

@@ -69,40 +69,34 @@ func FuzzAWaitIsNeverNegative(f *testing.F) {
 
 // A quota is read in each form in which services announce one; what cannot be read is none.
 func TestAnAnnouncedQuotaIsReadInEachForm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		now := time.Now() // a whole second
-		for _, test := range []struct {
-			header string // names and values
-			want   []quota
-		}{
-			{"", nil},
-			{"RateLimit-Limit: 60; RateLimit-Remaining: 7; RateLimit-Reset: 10", []quota{{60, 7, 10 * time.Second}}},
-			{"RateLimit-Limit: 60, 60|w=10; RateLimit-Remaining: 0; RateLimit-Reset: 0", []quota{{60, 0, time.Second}}},
-			{"X-RateLimit-Limit: 60; X-RateLimit-Remaining: 7.5; X-RateLimit-Reset: 1.5", []quota{{60, 7, 1500 * time.Millisecond}}},
-			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + strconv.FormatInt(now.Add(time.Minute).Unix(), 10), []quota{{0, 7, time.Minute}}},
-			{"X-RateLimit-Remaining: 7; X-RateLimit-Reset: " + now.Add(time.Minute).Format(time.RFC3339), []quota{{0, 7, time.Minute}}},
-			{`RateLimit: "default"|r=7|t=10; RateLimit-Policy: "default"|q=60|w=10`, []quota{{60, 7, 10 * time.Second}}},
-			{`RateLimit: "default"|r=0|t=10`, []quota{{0, 0, 10 * time.Second}}},
-			{"RateLimit: limit=60, remaining=7, reset=10", []quota{{60, 7, 10 * time.Second}}},
-			{`RateLimit: "day"|r=42|t=400, "burst"|r=0|t=3; RateLimit-Policy: "burst"|q=10|w=5, "day"|q=50|w=864`, []quota{{50, 42, 400 * time.Second}, {10, 0, 3 * time.Second}}},
-			{`RateLimit: limit=50, remaining=42, reset=400, limit=10, remaining=0, reset=3`, []quota{{50, 42, 400 * time.Second}, {10, 0, 3 * time.Second}}},
-			{`X-RateLimit-Remaining: 42; X-RateLimit-Reset: 400; RateLimit: "day", "burst"|r=0|t=3`, []quota{{0, 42, 400 * time.Second}, {0, 0, 3 * time.Second}}},
-			{`RateLimit: "day"|r=42, "burst"|r=0|t=3`, []quota{{0, 0, 3 * time.Second}}},
-			{"X-RateLimit-Reset: 2", []quota{{0, -1, 2 * time.Second}}},
-			{"RateLimit-Remaining: -7; RateLimit-Reset: 10", []quota{{0, -1, 10 * time.Second}}},
-			{"RateLimit-Remaining: NaN; RateLimit-Reset: 10", []quota{{0, -1, 10 * time.Second}}},
-			{"RateLimit-Limit: 60; RateLimit-Remaining: 7", nil},
-			{"RateLimit-Remaining: 7; RateLimit-Reset: soon", nil},
-			{"RateLimit: none", nil},
-		} {
-			header := http.Header{}
-			for field := range strings.SplitSeq(test.header, "; ") {
-				name, value, _ := strings.Cut(field, ": ")
-				header.Set(name, strings.ReplaceAll(value, "|", ";"))
-			}
-			equal(t, fmt.Sprint(header), test.want, announced(header), cmp.AllowUnexported(quota{}))
+	for _, test := range []struct {
+		header string // names and values
+		want   []quota
+	}{
+		{"", nil},
+		{"RateLimit-Limit: 60; RateLimit-Remaining: 7; RateLimit-Reset: 10", []quota{{60, 7, 10 * time.Second}}},
+		{"RateLimit-Limit: 60, 60|w=10; RateLimit-Remaining: 0; RateLimit-Reset: 0", []quota{{60, 0, time.Second}}},
+		{"X-RateLimit-Limit: 60; X-RateLimit-Remaining: 7.5; X-RateLimit-Reset: 1.5", []quota{{60, 7, 1500 * time.Millisecond}}},
+		{`RateLimit: "default"|r=7|t=10; RateLimit-Policy: "default"|q=60|w=10`, []quota{{60, 7, 10 * time.Second}}},
+		{"RateLimit: limit=60, remaining=7, reset=10", []quota{{60, 7, 10 * time.Second}}},
+		{`RateLimit: "day"|r=42|t=400, "burst"|r=0|t=3; RateLimit-Policy: "burst"|q=10|w=5, "day"|q=50|w=864`, []quota{{50, 42, 400 * time.Second}, {10, 0, 3 * time.Second}}},
+		{`RateLimit: limit=50, remaining=42, reset=400, limit=10, remaining=0, reset=3`, []quota{{50, 42, 400 * time.Second}, {10, 0, 3 * time.Second}}},
+		{`X-RateLimit-Remaining: 42; X-RateLimit-Reset: 400; RateLimit: "day", "burst"|r=0|t=3`, []quota{{0, 42, 400 * time.Second}, {0, 0, 3 * time.Second}}},
+		{`RateLimit: "day"|r=42, "burst"|r=0|t=3`, []quota{{0, 0, 3 * time.Second}}},
+		{"X-RateLimit-Reset: 2", []quota{{0, -1, 2 * time.Second}}},
+		{"RateLimit-Remaining: -7; RateLimit-Reset: 10", []quota{{0, -1, 10 * time.Second}}},
+		{"RateLimit-Remaining: NaN; RateLimit-Reset: 10", []quota{{0, -1, 10 * time.Second}}},
+		{"RateLimit-Limit: 60; RateLimit-Remaining: 7", nil},
+		{"RateLimit-Remaining: 7; RateLimit-Reset: soon", nil},
+		{"RateLimit: none", nil},
+	} {
+		header := http.Header{}
+		for field := range strings.SplitSeq(test.header, "; ") {
+			name, value, _ := strings.Cut(field, ": ")
+			header.Set(name, strings.ReplaceAll(value, "|", ";"))
 		}
-	})
+		equal(t, fmt.Sprint(header), test.want, announced(header), cmp.AllowUnexported(quota{}))
+	}
 }
 
 func TestAResponseHoldsItsRoute(t *testing.T) {
@@ -113,31 +107,27 @@ func TestAResponseHoldsItsRoute(t *testing.T) {
 		outcome          pace.Signal
 		want             pace.Hold
 	}{
-		"no word of a limit":                      {"", "", 0, accepted, pace.Hold{}},
-		"a Retry-After that is negative":          {"", "", -9 * s, refused, pace.Hold{}},
-		"a Retry-After":                           {"", "", 9 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"one of a success":                        {"", "", 9 * s, accepted, pace.Hold{}},
-		"one of a day":                            {"", "", 24 * time.Hour, refused, pace.Hold{Route: time.Hour, Walks: time.Hour}},
-		"a limit that is used up":                 {"0", "9", 0, accepted, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"a twelfth of it is left":                 {"5", "9", 0, accepted, pace.Hold{Walks: 9 * s}},
-		"more is left":                            {"6", "9", 0, accepted, pace.Hold{}},
-		"a Retry-After before the reset":          {"0", "3600", s, refused, pace.Hold{Route: s, Walks: s}},
-		"a reset before the Retry-After":          {"0", "9", 3600 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"another limit refuses":                   {"5", "9", 20 * s, refused, pace.Hold{Route: 20 * s, Walks: 20 * s}},
-		"a reset in a day, and nothing refused":   {"0", "86400", 0, accepted, pace.Hold{}},
-		"a reset in a day, and it is refused":     {"0", "86400", 0, refused, pace.Hold{Route: time.Hour, Walks: time.Hour}},
-		"a 503 that names a reset alone":          {"", "9", 0, unavailable, pace.Hold{}},
-		"a success that does":                     {"", "9", 0, accepted, pace.Hold{}},
-		"a 429 that does":                         {"", "9", 0, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"a 429 although some are left":            {"56", "9", 0, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"one that resets in an hour":              {"56", "3600", 0, refused, pace.Hold{Route: 60 * s, Walks: 60 * s}},
-		"one that leaves few until then":          {"5", "3600", 0, refused, pace.Hold{Route: 60 * s, Walks: 3600 * s}},
-		"the first reset of a 429":                {"56, 40", `9;RateLimit;"a";r=1;t=30, "b";r=1;t=3`, 0, refused, pace.Hold{Route: 3 * s, Walks: 3 * s}},
-		"a second limit that is used up":          {"56", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 3 * s, Walks: 3 * s}},
-		"two that are used up":                    {"0", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 9 * s, Walks: 9 * s}},
-		"few left of two":                         {"5", `9;RateLimit;"a", "b";q=60;r=5;t=3`, 0, accepted, pace.Hold{Walks: 9 * s}},
-		"one used up, few left of another":        {"5", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 3 * s, Walks: 9 * s}},
-		"one in a day beside a short Retry-After": {"0", "86400", 9 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"no word of a limit":                    {"", "", 0, accepted, pace.Hold{}},
+		"a Retry-After":                         {"", "", 9 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"one of a success":                      {"", "", 9 * s, accepted, pace.Hold{}},
+		"one of a day":                          {"", "", 24 * time.Hour, refused, pace.Hold{Route: time.Hour, Walks: time.Hour}},
+		"a limit that is used up":               {"0", "9", 0, accepted, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"a twelfth of it is left":               {"5", "9", 0, accepted, pace.Hold{Walks: 9 * s}},
+		"more is left":                          {"6", "9", 0, accepted, pace.Hold{}},
+		"a Retry-After before the reset":        {"0", "3600", s, refused, pace.Hold{Route: s, Walks: s}},
+		"a reset before the Retry-After":        {"0", "9", 3600 * s, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"another limit refuses":                 {"5", "9", 20 * s, refused, pace.Hold{Route: 20 * s, Walks: 20 * s}},
+		"a reset in a day, and nothing refused": {"0", "86400", 0, accepted, pace.Hold{}},
+		"a reset in a day, and it is refused":   {"0", "86400", 0, refused, pace.Hold{Route: time.Hour, Walks: time.Hour}},
+		"a 503 that names a reset alone":        {"", "9", 0, unavailable, pace.Hold{}},
+		"a 429 that does":                       {"", "9", 0, refused, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"one that resets in an hour":            {"56", "3600", 0, refused, pace.Hold{Route: 60 * s, Walks: 60 * s}},
+		"one that leaves few until then":        {"5", "3600", 0, refused, pace.Hold{Route: 60 * s, Walks: 3600 * s}},
+		"the first reset of a 429":              {"56, 40", `9;RateLimit;"a";r=1;t=30, "b";r=1;t=3`, 0, refused, pace.Hold{Route: 3 * s, Walks: 3 * s}},
+		"a second limit that is used up":        {"56", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 3 * s, Walks: 3 * s}},
+		"two that are used up":                  {"0", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 9 * s, Walks: 9 * s}},
+		"few left of two":                       {"5", `9;RateLimit;"a", "b";q=60;r=5;t=3`, 0, accepted, pace.Hold{Walks: 9 * s}},
+		"one used up, few left of another":      {"5", `9;RateLimit;"a", "b";r=0;t=3`, 0, accepted, pace.Hold{Route: 3 * s, Walks: 9 * s}},
 	} {
 		header := http.Header{"Retry-After": {test.retryAfter.String()}}
 		if test.reset != "" {

@@ -73,9 +73,7 @@ func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing
 		read, write bool // may be repeated
 	}{
 		{"200", status(200), Conclusive, false, false},
-		{"a redirect", status(302), Conclusive, false, false},
 		{"403", status(403), Conclusive, false, false},
-		{"404", status(404), Conclusive, false, false},
 		{"404 with a wait", status(404).after(time.Second), Conclusive, false, false},
 		{"499", status(499), Conclusive, false, false},
 		{"408", status(408), Transient, true, false},
