@@ -44,12 +44,7 @@ func TestEachAttemptHasTheSameBodyAndHeadersAndTheCookiesOfTheJarAlone(t *testin
 	var sent []double.Sent
 	var response horseracing.Response
 	mock := double.Noting(&sent, double.InTurn(double.Respond(200, "[]", "Set-Cookie: route=7"), cut, double.Respond(503, "", "Set-Cookie: route=8"), httpmock.NewStringResponder(200, "[]")))
-	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(mock), Jar: jar}, double.Briefly, horseracing.WithUserAgent("agent"),
-		double.Wrap(func(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(req.Clone(req.Context()))
-			req.Header.Set("X-Earlier", "1")
-			return resp, err
-		}))
+	c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(mock), Jar: jar}, double.Briefly, horseracing.WithUserAgent("agent"))
 	double.Must(c.Horses.Owned(t.Context(), "u"))
 	double.Must(c.Horses.Owned(t.Context(), "u", horseracing.CaptureResponse(&response)))
 	double.Equal(t, "attempts of the second call", 3, response.Attempts)
