@@ -214,36 +214,6 @@ func TestEntriesHaveTheirJSONAndTier(t *testing.T) {
 	double.Equal(t, "entries", 31, n)
 }
 
-// Wherever a cursor is, a walk continues there or returns an error.
-func FuzzCursor(f *testing.F) {
-	f.Add("hr4.r2.5.eyJwb3NpdGlvbiI6eyJhdCI6NDY2NTUsInNlZW4iOlsiMSJdfX0")
-	f.Add("hr4.r1.5.eyJwb3NpdGlvbiI6eyJhdCI6MjAsInNlZW4iOlsiMTFAbG95dzN2MjgiXX19")
-	f.Add("hr4.r1.0")
-	h := dense(30)
-	check := func(t *testing.T, text string) {
-		text = fmt.Sprintf("%s.%08x", text, crc32.ChecksumIEEE([]byte(text)))
-		c, err := horseracing.ParseCursor(text)
-		if err != nil {
-			double.Error(t, text, horseracing.ErrInvalidArgument, "", err)
-			return
-		}
-		double.Equal(t, "the text written", text, c.String())
-		h.requests.Store(0)
-		for _, p := range []*horseracing.Pager[horseracing.Race]{
-			h.client(t).Races.Results(horseracing.ResultsQuery{Resume: c, Concurrency: 1 + len(text)%3}),
-			h.client(t).Races.ResultsV1(horseracing.OffsetQuery{Resume: c}),
-		} {
-			_, err := p.Take(t.Context(), 20)
-			_, unreadable := errors.AsType[*horseracing.DecodeError](err) // no start fits a position so far away
-			isKnown := err == nil || unreadable || errors.Is(err, horseracing.ErrInvalidArgument) || errors.Is(err, horseracing.ErrBodyIgnored)
-			double.FailIf(t, !isKnown || h.requests.Load() > 100, "%q: %d requests, %v", text, h.requests.Load(), err)
-		}
-	}
-	f.Fuzz(func(t *testing.T, text string) { // in virtual time: an empty page may be requested again
-		synctest.Test(t, func(t *testing.T) { check(t, text) })
-	})
-}
-
 // refusing is a client of a service that refuses what isRefused says, with header lines, and otherwise lists one race.
 func refusing(t *testing.T, isRefused func(body string) bool, header ...string) (c *horseracing.Client, requests *atomic.Int64) {
 	t.Helper()

@@ -58,14 +58,6 @@ func equal[V any](t rapid.TB, what string, want, got V) {
 	}
 }
 
-// within fails if a number is above most.
-func within(t rapid.TB, what string, got, most int) {
-	t.Helper()
-	if got > most {
-		t.Errorf("%s: %d, want at most %d", what, got, most)
-	}
-}
-
 // learn passes pages to a walk as the outcomes of its requests.
 func learn(walk *Time[uint64], pages ...[]entry.Entry[uint64]) {
 	for _, page := range pages {
@@ -205,12 +197,4 @@ func crawlOf(w *world, resume *Position, slots int) *crawl {
 // byOffset is a crawl of a world by offset.
 func byOffset(w *world, resume *Position, _ int) *crawl {
 	return newCrawl(NewOffset[uint64](resume, 10), 1, w.from)
-}
-
-// waiting returns how many entries were read and not taken yet.
-func (c *crawl) waiting() (n int) {
-	for _, x := range c.walk.(*Time[uint64]).segments {
-		n += len(x.ready)
-	}
-	return n
 }
