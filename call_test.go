@@ -216,7 +216,7 @@ func TestGetRefusesAnEntryWithAnotherIDThanTheRequestedOne(t *testing.T) {
 		double.Error(t, name, err, other+", which was not requested", err)
 		double.Equal(t, fmt.Sprint(name, ": ", err), true, isDecodeError)
 	}
-	double.Equal(t, "operations by id", true, n >= 4)
+	double.FailIf(t, n < 4, "%d operations by id", n)
 }
 
 func TestGetReturnsTheEntryThatWasRequested(t *testing.T) {
@@ -331,7 +331,7 @@ func TestValuesThatNobodyMadeAreErrors(t *testing.T) {
 	zero.Close()
 	double.Equal(t, "a Client that nobody made", "horseracing.Client()", zero.String()+zero.BaseURL())
 	double.Equal(t, "its pace", horseracing.Pace{}, zero.Pace())
-	double.Equal(t, "a Follower and a Pager that nobody made have no position", true, follower.Cursor().IsZero() && pager.Cursor().IsZero())
+	double.Equal(t, "the positions of a Follower and a Pager", make([]horseracing.Cursor, 2), []horseracing.Cursor{follower.Cursor(), pager.Cursor()})
 }
 
 func TestCallLeavesTheCallersHTTPClientAlone(t *testing.T) {
@@ -381,7 +381,7 @@ func TestContextThatEndsStopsACall(t *testing.T) {
 			c := double.Connect(t, double.Service, &http.Client{Transport: double.TripFunc(double.Noting(&sent, test.respond))}, forever)
 			err := test.call(double.Within(t, test.limit), c)
 			transport := new(horseracing.TransportError)
-			double.Equal(t, "a *TransportError", true, errors.As(err, &transport))
+			double.FailIf(t, !errors.As(err, &transport), "no *TransportError: %v", err)
 			double.Error(t, "error", context.DeadlineExceeded, test.text, err)
 			double.Equal(t, "attempts, requests, time", fmt.Sprint(test.attempts, test.attempts, test.limit), fmt.Sprint(transport.Attempts, len(sent), time.Since(started)))
 			double.Equal(t, "the outcome is unknown", test.isUnknown, errors.Is(err, horseracing.ErrOutcomeUnknown))

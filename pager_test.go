@@ -108,7 +108,7 @@ func TestPagerCursorCarriesTheWholeQuery(t *testing.T) {
 			whole.Since, rest.Since = long, long
 		}
 		want := read(c.Races.Results(whole), math.MaxInt)
-		double.Equal(t, name+": there are more than twenty", true, len(want) > 20)
+		double.FailIf(t, len(want) <= 20, "%s: %d races", name, len(want))
 		for _, taken := range []int{20, 0, 1}[:double.Worlds(3, 3, 1)] {
 			pager := c.Races.Results(query)
 			got := read(pager, taken)
@@ -126,8 +126,6 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 		query horseracing.ResultsQuery
 		want  int
 	}{
-		"since long ago":      {horseracing.ResultsQuery{Since: past}, 2},
-		"before the far end":  {horseracing.ResultsQuery{Before: future}, 2},
 		"the whole of time":   {horseracing.ResultsQuery{Since: past, Before: future, Concurrency: 4}, 2},
 		"since the far end":   {horseracing.ResultsQuery{Since: future}, 0},
 		"before the far past": {horseracing.ResultsQuery{Before: past}, 0},
@@ -135,7 +133,7 @@ func TestPagerClampsInstantsFarOutside(t *testing.T) {
 		c := double.Client(t, listing(page))
 		races, err := c.Races.Results(test.query).Take(t.Context(), 10)
 		double.Equal(t, fmt.Sprintf("%s: races, %v", name, err), test.want, len(races))
-		double.Equal(t, fmt.Sprintf("%s: %v", name, err), true, err == nil || errors.Is(err, horseracing.ErrBodyIgnored))
+		double.FailIf(t, err != nil && !errors.Is(err, horseracing.ErrBodyIgnored), "%s: %v", name, err)
 	}
 }
 

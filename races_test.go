@@ -208,7 +208,7 @@ func TestRegisterIsRepeatedAfter429Alone(t *testing.T) {
 		for _, method := range []string{"Register", "POST", "HEAD", "PURGE"} {
 			synctest.Test(t, func(t *testing.T) {
 				c, mock := double.Mocked(t, func(req *http.Request) (*http.Response, error) {
-					double.Equal(t, method+" has no body: net/http would repeat it", false, req.ContentLength == 0)
+					double.FailIf(t, req.ContentLength == 0, "%s has no body: net/http would repeat it", method)
 					return httpmock.NewStringResponder(status, "").HeaderSet(http.Header{"Retry-After": {"1"}})(req)
 				})
 				call := func() error { return c.Do(t.Context(), method, "/api/v9/thing", nil, nil) }

@@ -58,18 +58,3 @@ func Example() {
 	// user 0 entered horse 1 into race 2
 	// the race has a result: true
 }
-
-// What does a program do when the response to a registration is lost? The fake
-// registers the horse and drops the connection.
-func ExampleServer_Inject() {
-	server := horseracingtest.NewServer()
-	defer server.Close()
-	server.Inject(horseracingtest.Fault{Method: "POST", Path: "/api/v1/races/register", ResetAfter: true})
-
-	_, err := enterFirst(context.Background(), server.Client(), server.UserKey(0), server.Horses(0)[0], server.Now())
-	fmt.Println("the outcome is unknown:", errors.Is(err, horseracing.ErrOutcomeUnknown))
-	fmt.Println("the horse is registered:", len(server.Registrations()) == 1)
-	// Output:
-	// the outcome is unknown: true
-	// the horse is registered: true
-}

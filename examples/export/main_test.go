@@ -38,10 +38,10 @@ func expectError(t *testing.T, err error, part string) {
 }
 
 // newExport returns an export of the last two months of a fake, with its database open.
-func newExport(t *testing.T, fake *horseracingtest.Server, path string, opts ...horseracing.Option) *export {
+func newExport(t *testing.T, fake *horseracingtest.Server, path string) *export {
 	t.Helper()
 	x := &export{service: "a fake", tier: horseracing.TierOmega, since: fake.Now().AddDate(0, -2, 0)}
-	x.client = fake.Client(append(opts, horseracing.WithSkipHandler(x.skip))...)
+	x.client = fake.Client(horseracing.WithSkipHandler(x.skip))
 	must(t, x.open(t.Context(), path))
 	t.Cleanup(func() { x.db.Close() })
 	_, err := os.Stat(path) // whatever its name contains
