@@ -10,6 +10,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-github/v92 v92.0.0
 	github.com/horseracing-go/horseracing v0.0.0
+	github.com/mitchellh/hashstructure/v2 v2.0.2
 	github.com/openai/openai-go/v3 v3.96.0
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/stripe/stripe-go/v85 v85.0.0

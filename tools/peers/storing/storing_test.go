@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/ledger"
+	"github.com/mitchellh/hashstructure/v2"
 	"github.com/parquet-go/parquet-go"
 	"github.com/vmihailenco/msgpack/v5"
 	bson1 "go.mongodb.org/mongo-driver/bson"
@@ -142,6 +143,12 @@ func TestTableOfEncoders(t *testing.T) {
 	members, out := map[string]any{}, amounts{}
 	err = errors.Join(mapstructure.Decode(in, &members), mapstructure.Decode(members, &out))
 	expect("mapstructure", out, err)
+
+	hash, err := hashstructure.Hash(in, hashstructure.FormatV2, nil)
+	hashOfText, _ := hashstructure.Hash(want, hashstructure.FormatV2, nil)
+	if hash != hashOfText || err != nil {
+		t.Errorf("hashstructure: %v, and amounts have hashes of their own", err)
+	}
 }
 
 func fee(text string) (b horseracing.BigInt) {
