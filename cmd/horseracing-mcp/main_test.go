@@ -125,26 +125,33 @@ func inMemoryAs(t *testing.T, fake *horseracingtest.Server, set settings, host *
 }
 
 // call returns the structured result in out, or the text of a tool error.
-func (s session) call(name string, args map[string]any, out any) (problem string) {
+func (s session) call(tool string, args map[string]any, out any) (problem string) {
 	s.t.Helper()
-	result, err := s.CallTool(s.t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
-	if err != nil {
-		return "protocol: " + err.Error()
+	text, isProblem := s.textOf(tool, args)
+	if isProblem {
+		return text
 	}
-	if result.IsError {
-		if len(result.Content) != 1 || result.StructuredContent != nil {
-			s.t.Errorf("an error of %s is more than text: %+v", name, result)
-		}
-		return result.Content[0].(*mcp.TextContent).Text
-	}
-	text, err := json.Marshal(result.StructuredContent)
-	if err == nil && out != nil {
-		err = json.Unmarshal(text, out)
-	}
-	if err != nil {
-		s.t.Errorf("%s: %v", name, err)
+	if out != nil {
+		double.NoError(s.t, json.Unmarshal([]byte(text), out))
 	}
 	return ""
+}
+
+// textOf returns the text of a result, which has what the structured result has, or of an error.
+func (s session) textOf(tool string, args any) (text string, isProblem bool) {
+	s.t.Helper()
+	result, err := s.CallTool(s.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return "protocol: " + err.Error(), true
+	}
+	text = result.Content[0].(*mcp.TextContent).Text
+	var repeated any
+	if !result.IsError {
+		err = json.Unmarshal([]byte(text), &repeated)
+	}
+	double.Equal(s.t, tool, result.StructuredContent, repeated)
+	double.FailIf(s.t, err != nil || len(result.Content) != 1, "%s: %v, %d contents", tool, err, len(result.Content))
+	return text, result.IsError
 }
 
 // get returns the structured result of a call that must succeed.
@@ -276,7 +283,6 @@ func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
 		status  int
 		state   ledger.State // "" if nothing was sent
 	}{
-		"TERM":                 {at: post, signals: []os.Signal{syscall.SIGTERM}, state: ledger.Entered},
 		"TERM and HUP at once": {at: post, signals: []os.Signal{syscall.SIGTERM, hangup}, state: ledger.Entered},
 		"canceled by the host": {at: post, state: ledger.Entered},
 		"TERM while it reads":  {at: read, signals: []os.Signal{syscall.SIGTERM}},
@@ -401,7 +407,8 @@ func transcript(t *testing.T, fake *horseracingtest.Server, s session, name stri
 		case "posts":
 			printed = fmt.Sprint(posts(fake))
 		default:
-			printed = s.textOf(name, json.RawMessage(text))
+			printed, _ = s.textOf(name, json.RawMessage(text))
+			double.FailIf(t, len(printed) > tenThousandTokens, "%s: %d bytes", command, len(printed))
 			for _, plan := range regexp.MustCompile(`"plan":"(1-(\d+)-[^"]+)"`).FindAllStringSubmatch(printed, -1) {
 				plans["PLAN"+plan[2]] = plan[1]
 			}
@@ -412,23 +419,4 @@ func transcript(t *testing.T, fake *horseracingtest.Server, s session, name stri
 		double.Equal(t, command, nil, err)
 		return printed
 	})
-}
-
-// textOf returns the text of a result, which is not large, and has what the structured result has.
-func (s session) textOf(tool string, args any) string {
-	s.t.Helper()
-	result, err := s.CallTool(s.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
-	if err != nil {
-		return "protocol: " + err.Error()
-	}
-	text := result.Content[0].(*mcp.TextContent).Text
-	if !result.IsError {
-		var repeated any
-		err = json.Unmarshal([]byte(text), &repeated)
-		double.Equal(s.t, tool, result.StructuredContent, repeated)
-	}
-	if len(result.Content) != 1 || len(text) > tenThousandTokens || err != nil {
-		s.t.Errorf("%s: %d bytes, %v, %d contents", tool, len(text), err, len(result.Content))
-	}
-	return text
 }

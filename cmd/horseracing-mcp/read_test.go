@@ -166,7 +166,7 @@ func TestTextsOfOthersAreShortVisibleAndMarked(t *testing.T) {
 		const invisible = "\u202e\u200b\ufe0f\U000e0041\u3164"
 		long := strings.Repeat("x", 4000)
 		fake.Inject(horseracingtest.Fault{Path: "/api/v1/" + test.path, Status: 200, Body: strings.ReplaceAll(test.body, "@", invisible+long)})
-		text := s.textOf(tool, test.args)
+		text, _ := s.textOf(tool, test.args)
 		double.FailIf(t, strings.ContainsAny(text, invisible) || strings.Contains(text, long[:101]) || !strings.Contains(text, long[:100]+"…") || !strings.HasPrefix(text, `{"about":"Names and other texts`), "%s: %s", tool, text)
 	}
 }

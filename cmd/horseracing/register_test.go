@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -68,8 +67,6 @@ func TestASignalLosesNoOutcomeOfARegistration(t *testing.T) {
 		status  int         // of the response to the registration; 0 enters the horse
 		want    result
 	}{
-		"TERM":                 {post, []os.Signal{syscall.SIGTERM}, 0, result{stdout: `"state":"entered"`}},
-		"HUP":                  {post, []os.Signal{hangup}, 0, result{stdout: `"state":"entered"`}},
 		"TERM and HUP at once": {post, []os.Signal{syscall.SIGTERM, hangup}, 0, result{stdout: `"state":"entered"`}},
 		"INT, and a refusal":   {post, []os.Signal{os.Interrupt}, 400, result{`"state":"refused"`, "status 400", 6}},
 		"INT, and no outcome":  {post, []os.Signal{os.Interrupt}, 500, result{`"state":"unknown"`, "run the same command again", 7}},
@@ -168,32 +165,34 @@ type writer func(text []byte) error
 
 func (w writer) Write(text []byte) (int, error) { return len(text), w(text) }
 
-func TestNeitherAFullDiskNorAnInterruptionHidesAPayment(t *testing.T) {
-	for _, full := range []error{nil, syscall.ENOSPC} {
+// Neither a full disk nor an interruption hides a payment. Nobody may take a refusal for one, not even in a
+// pipeline whose reader has ended.
+func TestNoOutputHidesWhatBecameOfAFee(t *testing.T) {
+	closed := &fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.EPIPE}
+	for name, test := range map[string]struct {
+		response int   // to the registration; 0 enters the horse
+		output   error // while the program is interrupted
+		status   int
+		saysPaid bool
+	}{
+		"paid":                          {},
+		"paid, and the disk is full":    {output: syscall.ENOSPC, saysPaid: true},
+		"refused, and the pipe is shut": {response: http.StatusForbidden, output: closed, status: 6},
+		"unknown, and the pipe is shut": {response: http.StatusInternalServerError, output: closed, status: 7},
+	} {
 		fake, args, _ := newRegistration(t)
+		if test.response != 0 {
+			fake.Inject(horseracingtest.Fault{Method: http.MethodPost, Status: test.response})
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var stderr bytes.Buffer
 		p := &program{stderr: &stderr, stdout: writer(func([]byte) error {
 			cancel()
-			return full
+			return test.output
 		})}
-		if status := runHere(t, ctx, fake, p, args...); status != 0 || (full != nil) != strings.Contains(stderr.String(), "the fee is paid") {
-			t.Errorf("%v: status %d, %s", full, status, &stderr)
-		}
-	}
-}
-
-// Nobody may take a refusal for a payment, not even in a pipeline whose reader has ended.
-func TestAClosedPipeHidesNoRefusal(t *testing.T) {
-	closed := writer(func([]byte) error {
-		return &fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.EPIPE}
-	})
-	for response, want := range map[int]int{http.StatusForbidden: 6, http.StatusInternalServerError: 7} {
-		fake, args, _ := newRegistration(t)
-		fake.Inject(horseracingtest.Fault{Method: http.MethodPost, Status: response})
-		p := &program{stdout: closed, stderr: io.Discard}
-		double.Equal(t, fmt.Sprintf("the exit status after %d", response), want, runHere(t, t.Context(), fake, p, args...))
+		status := runHere(t, ctx, fake, p, args...)
+		double.FailIf(t, status != test.status || strings.Contains(stderr.String(), "the fee is paid") != test.saysPaid, "%s: status %d, %s", name, status, &stderr)
 	}
 }
 
