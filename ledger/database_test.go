@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -260,6 +261,49 @@ func TestTheOnlyConnectionInUseIsAnError(t *testing.T) {
 	})
 }
 
+// failingConnector makes connections to a database whose next commits fail, perhaps after their effect.
+type failingConnector struct {
+	next      driver.Driver
+	address   string
+	hasEffect bool
+	failures  atomic.Int32
+}
+
+var errLostConnection = errors.New("the connection was lost during the commit")
+
+func (c *failingConnector) Driver() driver.Driver { return c.next }
+
+func (c *failingConnector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.next.Open(c.address)
+	return &failingConn{conn, c}, err
+}
+
+type failingConn struct {
+	driver.Conn
+	*failingConnector
+}
+
+func (c *failingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	return &failingTx{tx, c.failingConnector}, err
+}
+
+type failingTx struct {
+	driver.Tx
+	*failingConnector
+}
+
+func (t *failingTx) Commit() error {
+	if t.failures.Add(-1) < 0 {
+		return t.Tx.Commit()
+	}
+	err := t.Tx.Rollback
+	if t.hasEffect {
+		err = t.Tx.Commit
+	}
+	return errors.Join(errLostConnection, err())
+}
+
 // A commit whose error may come after its effect: the registration is not sent, and its entry is refused at once.
 func TestACommitWithAnErrorSendsNothing(t *testing.T) {
 	for _, hasEffect := range []bool{false, true} {
@@ -335,24 +379,6 @@ func TestWhatIsLockedIsInUse(t *testing.T) {
 	double.Must(register(t, ledgers["Register"], fake, 1))
 }
 
-// BenchmarkOpenAndRegister shows what a ledger costs that has many entries.
-func BenchmarkOpenAndRegister(b *testing.B) {
-	for _, n := range []int{100, 100_000} {
-		for name, opts := range map[string][]ledger.Option{"": nil, " with budgets": {ledger.WithBudget(tokens(10_000_000)), ledger.WithDailyBudget(tokens(10_000_000), time.UTC)}} {
-			b.Run(fmt.Sprint(n, " entries", name), func(b *testing.B) {
-				fake := newFake(b, b.N)
-				db := create(b, fake.Client())
-				write(b, db, `INSERT INTO horseracing_entries (horse, race, sent_at, fee, state, note) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
-SELECT 77, i, $2 - i * CAST(860000000 AS BIGINT), CAST(10 + i % 5 AS TEXT), CASE WHEN i % 4 = 0 THEN 'refused' ELSE 'entered' END, '' FROM n`, n, time.Now().Add(-time.Minute).UnixMicro())
-				b.ResetTimer()
-				for race := range b.N {
-					double.Must(register(b, open(db, fake.Client(), opts...), fake, 1+race))
-				}
-			})
-		}
-	}
-}
-
 func TestAFileOfAnyNameIsOpenedWithSyncs(t *testing.T) {
 	for _, name := range []string{"races.db", "what?#%41 &mode=ro.db", "馬.db"} {
 		path := filepath.Join(t.TempDir(), name)
@@ -363,5 +389,36 @@ func TestAFileOfAnyNameIsOpenedWithSyncs(t *testing.T) {
 		double.Equal(t, "synchronous and busy_timeout", []int{3, 5000}, []int{synchronous, timeout})
 		write(t, db, `CREATE TABLE t (n BIGINT)`)
 		double.Must(os.Stat(path))
+	}
+}
+
+// It is in this package because the tests of the root do without a driver. The columns of SQLite and of PostgreSQL
+// are of other types, so that what is stored in them is read in every form.
+func TestARaceIsReadBackFromADatabaseAsItWas(t *testing.T) {
+	db := connect(t, newAddress(t))
+	amount, instants := "TEXT", []string{"TIMESTAMP", "TIMESTAMPTZ", "TEXT"}
+	if isPostgres {
+		amount, instants = "NUMERIC", []string{"TIMESTAMPTZ"}
+	}
+	want := horseracing.Race{MainRaceID: 7, Tier: horseracing.TierNameOmega, Prizes: make([]horseracing.Number, 3)}
+	want.StartTime = horseracing.NewTimestamp(time.UnixMilli(1767312000123))
+	double.NoError(t, want.EntryFee.UnmarshalText([]byte("123456789012345678901234567890")))
+	for i, prize := range []string{"12.50", "-2500000000000000000001", "7"} {
+		double.NoError(t, want.Prizes[i].UnmarshalText([]byte(prize)))
+	}
+	cursor := newFake(t, 0).Client().Races.Results(horseracing.ResultsQuery{Before: want.StartTime.Time}).Cursor()
+	for _, instant := range instants {
+		write(t, db, `CREATE TABLE races (id BIGINT, start_time `+instant+`, deadline `+instant+`, tier TEXT, fee `+amount+`, first TEXT, second `+amount+`, third BIGINT, resume TEXT)`)
+		write(t, db, `INSERT INTO races VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			want.MainRaceID, want.StartTime, want.RegistrationDeadline, want.Tier, want.EntryFee, want.Prizes[0], want.Prizes[1], want.Prizes[2], cursor)
+		got, resume := horseracing.Race{Prizes: make([]horseracing.Number, 3)}, horseracing.Cursor{}
+		double.NoError(t, db.QueryRow(`SELECT * FROM races`).Scan(&got.MainRaceID, &got.StartTime, &got.RegistrationDeadline, &got.Tier,
+			&got.EntryFee, &got.Prizes[0], &got.Prizes[1], &got.Prizes[2], &resume))
+		double.Equal(t, "race with times as "+instant, want, got)
+		double.Equal(t, "cursor", cursor, resume)
+		var fee horseracing.BigInt
+		err := db.QueryRow(`SELECT CAST(fee AS DOUBLE PRECISION) FROM races`).Scan(&fee)
+		double.FailIf(t, err == nil, "a float is read as a fee: %v", fee)
+		write(t, db, `DROP TABLE races`)
 	}
 }

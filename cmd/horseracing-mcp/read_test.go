@@ -75,28 +75,6 @@ func TestListsAreReadOnWithTheirCursor(t *testing.T) {
 	}
 }
 
-func TestAListIsSortedAndFiltered(t *testing.T) {
-	_, s := open(t, settings{})
-	for _, test := range []struct {
-		tool, args string
-		want       string // race or horse
-	}{
-		{"list_breeding", `{"order_by":"price","limit":2}`, "425 825"},
-		{"list_breeding", `{"order_by":"-price","gender":"mare"}`, "525 825"},
-		{"list_breeding", `{"max_price":"18.25","generation":7}`, "825"},
-		{"list_owned_horses", `{"tier":"omega","order_by":"-level"}`, "3 1 4"},
-		{"list_open_races", `{"order_by":"-race","limit":1,"level":null}`, "5"},
-	} {
-		var args map[string]any
-		double.NoError(t, json.Unmarshal([]byte(test.args), &args))
-		var ids []string
-		for _, e := range get[list[struct{ Race, Horse int }]](s, test.tool, args).Entries {
-			ids = append(ids, fmt.Sprint(max(e.Race, e.Horse)))
-		}
-		double.Equal(t, test.tool+" "+test.args, test.want, strings.Join(ids, " "))
-	}
-}
-
 func TestAServiceThatIsDownIsASentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := allowed(t)
