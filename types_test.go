@@ -240,14 +240,7 @@ var (
 
 func TestValuesGoThroughADatabase(t *testing.T) {
 	instant := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-	var big, one horseracing.BigInt
-	double.NoError(t, big.UnmarshalText([]byte("123456789012345678901234567890")))
-	double.NoError(t, one.UnmarshalText([]byte("1")))
-	var half horseracing.Number
-	double.NoError(t, half.UnmarshalText([]byte("0.50")))
-	scan := func(out sql.Scanner) func(any) (any, error) {
-		return func(value any) (any, error) { err := out.Scan(value); return out, err }
-	}
+	big, one, half := bigInt("123456789012345678901234567890"), bigInt("1"), number("0.50")
 	for _, test := range []struct {
 		valuer driver.Valuer
 		stored driver.Value   // as it is sent
@@ -267,8 +260,8 @@ func TestValuesGoThroughADatabase(t *testing.T) {
 		double.NoError(t, err)
 		double.Equal(t, "stored", test.stored, stored)
 		for _, value := range append(test.read, stored) {
-			got, err := scan(test.into())(value)
-			double.NoError(t, err)
+			got := test.into()
+			double.NoError(t, got.Scan(value))
 			again, err := got.(driver.Valuer).Value()
 			double.NoError(t, err)
 			double.Equal(t, fmt.Sprintf("%T read from %v", got, value), stored, again)

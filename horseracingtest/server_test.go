@@ -104,14 +104,14 @@ func TestSenselessOptionsAndCallsPanic(t *testing.T) {
 		horseracingtest.WithReadings(horseracingtest.Readings{Participants: "never"}),
 		horseracingtest.WithReadings(horseracingtest.Readings{EmptyList: "500"}),
 	}
+	for i, option := range options {
+		calls[fmt.Sprint("option ", i)] = func() { start(t, option) }
+	}
 	for _, limit := range []horseracingtest.RequestLimit{
 		{}, {PerSecond: 1, InFlight: 1}, {PerSecond: -1}, {PerWindow: 5},
 		{InFlight: 1, Burst: 2}, {PerSecond: 1, RetryAfter: "minutes"}, {PerSecond: 1, Path: "api"},
 	} {
-		options = append(options, horseracingtest.WithRequestLimit(limit))
-	}
-	for i, option := range options {
-		calls[fmt.Sprint("option ", i)] = func() { start(t, option) }
+		calls[fmt.Sprintf("%+v", limit)] = func() { start(t, horseracingtest.WithRequestLimit(limit)) }
 	}
 	for _, f := range []horseracingtest.Fault{
 		{Method: "GET"}, {Path: "api/v1", Status: 500}, {Skip: -1, Status: 500}, {Probability: 1.5, Status: 500}, {Status: 42},
