@@ -175,7 +175,7 @@ func TestWatchWithStateRepeatsAndLosesNothing(t *testing.T) {
 }
 
 // A program that is killed while it prints a line, or that cannot print it, prints it again
-// and loses none; a reader .
+// and loses none.
 func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -239,10 +239,4 @@ func TestTheOutcomeOfARegistrationCountsAfterTheTimeout(t *testing.T) {
 	if end := exitCodeOf(t.Context(), refused); end != notRegistered || errors.Is(refused, errExpired) {
 		t.Errorf("a refusal: %+v, %v", end, refused)
 	}
-}
-
-func TestA403IsNotAlwaysAboutTheKey(t *testing.T) {
-	t.Parallel()
-	fake, _, _ := newRegistration(t)
-	transcript(t, fake, "forbidden", nil)
 }

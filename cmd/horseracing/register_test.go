@@ -34,25 +34,23 @@ func newRegistration(t *testing.T) (fake *horseracingtest.Server, args []string,
 	return fake, []string{"register", "--ledger", file, "--horse", fmt.Sprint(fake.Horses(0)[0]), "--race", "7", "--yes"}, file
 }
 
-func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) {
+// registrations is a transcript with such a fake.
+func registrations(t *testing.T, name string) {
+	t.Helper()
 	t.Parallel()
 	fake, _, _ := newRegistration(t)
-	transcript(t, fake, "register", nil)
+	transcript(t, fake, name, nil)
 }
+
+func TestRegisterPaysOnceAndOnlyWithYes(t *testing.T) { registrations(t, "register") }
 
 // A registration whose outcome is unknown ends with status 7, and the next run settles its own
 // pair alone.
-func TestARegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) {
-	t.Parallel()
-	fake, _, _ := newRegistration(t)
-	transcript(t, fake, "unknown", nil)
-}
+func TestARegistrationWhoseOutcomeIsUnknownIsStatus7(t *testing.T) { registrations(t, "unknown") }
 
-func TestALedgerIsDecidedOrSettled(t *testing.T) {
-	t.Parallel()
-	fake, _, _ := newRegistration(t)
-	transcript(t, fake, "ledger", nil)
-}
+func TestALedgerIsDecidedOrSettled(t *testing.T) { registrations(t, "ledger") }
+
+func TestA403IsNotAlwaysAboutTheKey(t *testing.T) { registrations(t, "forbidden") }
 
 // Signals arrive while a request is on its way. One that registers is awaited, and its
 // response decides.
