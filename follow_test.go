@@ -3,7 +3,6 @@ package horseracing_test
 import (
 	"iter"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -36,17 +35,4 @@ func TestPagersAndFollowersRefuseASecondLoopAtATime(t *testing.T) {
 		}
 		double.Equal(t, name+": races of the first loop and of one after it", 30, n)
 	}
-}
-
-// A store can keep members that the types lack.
-func TestFollowerJSONIsWhatWasReceivedOfTheEntryYieldedLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const first, broken = `{"main_race_id":1,"start_time":1700000000000,"weather":"wet"}`, `{"main_race_id":2,"start_time":1700000060000,"places":[]}`
-		f := double.Client(t, listing("["+broken+","+first+"]")).Races.Follow(horseracing.FollowQuery{Since: time.UnixMilli(1)})
-		received := []string{string(f.JSON())}
-		for range f.CatchUp(t.Context()) {
-			received = append(received, string(f.JSON()))
-		}
-		double.Equal(t, "before the first entry, of a race, and of one that cannot be read", []string{"", first, broken}, received)
-	})
 }
