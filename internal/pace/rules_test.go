@@ -297,6 +297,9 @@ func TestRule8ALimitOfOneRouteIsNamedWithItsRate(t *testing.T) {
 	w := join(simStart, p, "slow", Reads)
 	w.route.limit = &curve{epoch: simStart, base: 120 / beta, k: 1e6}
 	equal(t, "the error", "not sent, because 1 requests wait, of which the service accepts 120 a second", p.expired(simStart, w).Error())
+	equal(t, "the rate of all routes, of which nothing is known", 0, p.State(simStart).PerSecond)
+	p.common.limit = w.route.limit
+	wantRate(t, "the rate of all routes", p.State(simStart).PerSecond, 120)
 }
 
 // TestRule8RoutesShareALimit: routes behind a common limit use 84 % of it together, 5 % at most
