@@ -250,28 +250,6 @@ func TestTheEndOfTheInputCancelsNothing(t *testing.T) {
 	double.FailIf(t, n != 201 || strings.Contains(stdout.String(), `"isError":true`), "%d results of 201 calls: %s", n, &stdout)
 }
 
-func TestARegistrationUnderWayIsWaitedForAtTheEndOfTheInput(t *testing.T) {
-	fake := newFake(t)
-	setEnv(t, fake)
-	args := []string{"-ledger", filepath.Join(t.TempDir(), "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
-	var stderr bytes.Buffer
-	double.Equal(t, "status without a ledger", 2, run(t.Context(), args, os.Getenv, nil, nil, &stderr))
-	double.FailIf(t, !strings.Contains(stderr.String(), "horseracing ledger --create "+args[1]), "it prints %s", &stderr)
-	createLedger(t, fake, args[1])
-	stdin, in := io.Pipe()
-	out, stdout := io.Pipe()
-	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-		in.Close() // and the response comes later
-		return horseracingtest.Response{}, false
-	})
-	status := make(chan int, 1)
-	go func() { status <- run(t.Context(), args, os.Getenv, stdin, stdout, io.Discard) }()
-	s := connect(t, &mcp.IOTransport{Reader: out, Writer: in}, nil, "")
-	if got := s.register(s.plan(1).Plan); got.State != ledger.Entered || len(fake.Registrations()) != 1 || <-status != 0 {
-		t.Errorf("%+v, paid are %v", got, fake.Registrations())
-	}
-}
-
 // While a request is on its way, a signal arrives, the host cancels the call, or both ends of
 // the pipe are closed. A registration is awaited, and the program ends as soon as it has ended.
 func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
