@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/horseracing-go/horseracing"
@@ -210,13 +211,8 @@ func (f *outFile) append(line []byte) error {
 
 // query selects the races that the file may lack.
 func (f *outFile) query(o *listingOptions) horseracing.FollowQuery {
-	since := f.origin.Since
-	if from := f.newest.Add(-lookback); !f.newest.IsZero() && from.After(since) {
-		since = from
-	}
-	if since.IsZero() {
-		since = time.UnixMilli(1) // the whole history
-	}
+	history := time.UnixMilli(1) // the whole one
+	since := slices.MaxFunc([]time.Time{f.origin.Since, f.newest.Add(-lookback), history}, time.Time.Compare)
 	return horseracing.FollowQuery{Tier: f.origin.Tier, Since: since, Lookback: lookback, Interval: o.interval, Concurrency: o.concurrency}
 }
 
