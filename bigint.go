@@ -275,13 +275,10 @@ func isPlain(text []byte) bool {
 // parseInt64 parses a number, in any notation, whose value is an integer of 64 bits.
 func parseInt64(text []byte) (n int64, ok bool) {
 	var b BigInt
-	if !isPlain(text) {
-		if b.UnmarshalText(text) != nil {
-			return 0, false
-		}
-		text = []byte(b.String())
+	if b.UnmarshalText(text) != nil {
+		return 0, false
 	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
+	n, err := strconv.ParseInt(b.String(), 10, 64)
 	if err != nil {
 		return 0, false
 	}

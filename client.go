@@ -21,6 +21,7 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/call"
 	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/entry"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
@@ -100,35 +101,24 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any, opt
 	if out == nil {
 		return c.do(ctx, op, nil, opts)
 	}
-	return c.do(ctx, op, callersValue{out}, opts)
+	return c.do(ctx, op, func(r response) error { return r.unmarshal(out) }, opts)
 }
 
-// callersValue is the value of a caller of Do.
-type callersValue struct{ out any }
-
-// decode decodes a response into the value, which is unchanged if the body is not JSON.
-func (v callersValue) decode(r response) error {
+// unmarshal decodes a response to Do into out, which is unchanged if the body is not JSON.
+func (r response) unmarshal(out any) error {
 	if len(r.Body) == 0 && r.Method != http.MethodGet {
 		return nil
 	}
 	if err := decode.Read(r.Body, new(jsontext.Value), decode.AnySyntax); err != nil {
 		return err
 	}
-	err := standard.Unmarshal(r.Body, v.out)
+	err := standard.Unmarshal(r.Body, out)
 	if wrong, ok := errors.AsType[*standard.UnmarshalTypeError](err); ok {
-		return &decode.Error{Field: pointerTo(wrong.Field), Err: fmt.Errorf("%s does not fit %v", wrong.Value, wrong.Type)}
+		return &decode.Error{Field: strings.TrimSuffix("/"+strings.ReplaceAll(wrong.Field, ".", "/"), "/"), Err: fmt.Errorf("%s does not fit %v", wrong.Value, wrong.Type)}
 	} else if err != nil {
 		return &decode.Error{Err: err}
 	}
 	return nil
-}
-
-// pointerTo returns the JSON pointer of a path with dots.
-func pointerTo(path string) string {
-	if path == "" {
-		return ""
-	}
-	return "/" + strings.ReplaceAll(path, ".", "/")
 }
 
 // NewClient returns a client for the service at baseURL, https://host or https://host/prefix. http://
@@ -168,7 +158,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		decoding:    decode.Options{Whole: json.JoinOptions(decode.Lenient, roomForHorses), ID: idOf, Documented: documentedForm},
 		drifts:      drifts{handler: cfg.drift, seen: map[Drift]bool{}},
 		onSkip:      cfg.onSkip,
-		pages:       tierPages{first: map[tierPage]position{}},
+		pages:       tierPages{first: map[tierPage]entry.Key{}},
 	}
 	if cfg.drift != nil {
 		b.decoding.Whole = json.JoinOptions(decode.KnownMembers, roomForHorses)

@@ -2,6 +2,7 @@ package horseracing
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
 
 	"github.com/horseracing-go/horseracing/internal/listing"
@@ -58,7 +59,11 @@ func ParseCursor(text string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil
 	}
-	if problem := listing.CheckCursor(text); problem != nil {
+	problem := listing.CheckCursor(text)
+	if errors.Is(problem, listing.ErrVersion) {
+		problem = fmt.Errorf("%w: start without it, a Follower with Since an hour (for tournaments a day) before the newest entry that is stored, and skip what is stored", problem)
+	}
+	if problem != nil {
 		return Cursor{}, fmt.Errorf("horseracing: ParseCursor: %w: %w", ErrInvalidArgument, problem)
 	}
 	return Cursor{text}, nil

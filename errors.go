@@ -19,7 +19,6 @@ import (
 
 	"github.com/horseracing-go/horseracing/internal/call"
 	"github.com/horseracing-go/horseracing/internal/decode"
-	"github.com/horseracing-go/horseracing/internal/listing"
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/internal/route"
@@ -195,11 +194,10 @@ func withoutPosition(entry error) *DecodeError {
 
 // listingError returns the error for what is wrong with a listing, or for the end of a context.
 func listingError(op operation, err error) error {
-	ties, isTies := errors.AsType[*listing.TieError](err)
 	problem, isProblem := errors.AsType[*walk.Problem](err)
 	switch {
-	case isTies:
-		return &TieOverflowError{StartTime: timestampOf(ties.Start), Seen: ties.Seen, operation: op.String()}
+	case isProblem && problem.Ties > 0:
+		return &TieOverflowError{StartTime: timestampOf(problem.Start), Seen: problem.Ties, operation: op.String()}
 	case isProblem && problem.IsIgnored:
 		return fmt.Errorf("%v: %w: %s; a proxy or cache drops the bodies of GET requests, or responds with another request's response", op, ErrBodyIgnored, problem.How)
 	case isProblem:

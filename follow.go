@@ -54,7 +54,7 @@ func newFollower[T any, S ~struct{ *backend }](s *S, l paged[T], q FollowQuery) 
 	f := &Follower[T]{source: source[T]{paged: l, backend: backendOf(s), tier: tier, priority: pace.Polls}, resume: q.Resume}
 	lookback := int64((cmp.Or(q.Lookback, l.lookback)-1)/time.Millisecond) + 1
 	f.poller = listing.Poller[T]{
-		Listing: f.source.listing(), Progress: follow.New(mark, lookback, l.isPending), Lookback: lookback,
+		Listing: f.source.listing(), Progress: follow.New(mark, lookback, l.isPending),
 		Schedule: listing.Schedule{Interval: cmp.Or(q.Interval, 30*time.Second)}, Concurrency: q.Concurrency,
 	}
 	problem = cmp.Or(checkNotNegative("an Interval", q.Interval), checkNotNegative("a Lookback", q.Lookback), checkNotNegative("a Concurrency", q.Concurrency), problem)

@@ -106,7 +106,7 @@ func backendOf[S ~struct{ *backend }](service *S) *backend {
 // each with its value or its error.
 func getEntries[T any](ctx context.Context, b *backend, op operation, opts []CallOption) (*list[T], error) {
 	l := new(list[T])
-	if err := b.do(ctx, op, l, opts); err != nil {
+	if err := b.do(ctx, op, l.decode, opts); err != nil {
 		return nil, err
 	}
 	if len(l.drift) > 0 {
@@ -182,15 +182,16 @@ type request struct {
 }
 
 // do makes one call: it sends the request of an operation until an attempt is final, and returns
-// nil if into has read the response. If into is nil, any successful response will do.
-func (b *backend) do(ctx context.Context, op operation, into decoder, opts []CallOption) error {
+// nil if read, which decodes a successful response, returns nil. If read is nil, any successful response
+// will do. Before another attempt read may have returned an error for the response of an earlier one.
+func (b *backend) do(ctx context.Context, op operation, read func(response) error, opts []CallOption) error {
 	if b == nil {
 		return errNotMade
 	}
 	var outcome call.Outcome
 	r, err := b.newRequest(ctx, op, opts)
 	if err == nil {
-		outcome = b.calls.Do(ctx, &r.Request, func(a *call.Attempt) error { return r.accept(a, into) })
+		outcome = b.calls.Do(ctx, &r.Request, func(a *call.Attempt) error { return r.accept(a, read) })
 		err = r.failure(&outcome)
 	}
 	if r.config.capture != nil {
@@ -224,7 +225,7 @@ func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOptio
 		r.Payload = []byte("{}") // net/http repeats requests without a body
 	}
 	path := op.route
-	r.Info = call.Info{Method: op.method, Route: op.route, Attempt: 1}
+	r.Info = call.Info{Method: op.method, Route: op.route}
 	if op.raw != nil { // the user may have written a key of the body into the path
 		path = "/" + strings.TrimLeft(op.raw.EscapedPath(), "/")
 		r.Route, r.PaceRoute = redact.Clip(r.Keys.Text(path), 200), op.method // a path may hold ids

@@ -3,7 +3,6 @@ package horseracing
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -25,6 +24,7 @@ type Limiter interface {
 type Option func(*config)
 
 type config struct {
+	checks
 	calls         call.Config
 	clientTimeout time.Duration // of WithHTTPClient
 	retry         Retry
@@ -33,11 +33,13 @@ type config struct {
 	plainHTTP     bool
 	drift         func(context.Context, Drift)
 	onSkip        func(context.Context, error)
-	problem       error // the first thing wrong with an option
 }
 
-// check notes what is wrong with an option unless ok.
-func (c *config) check(ok bool, problem string, args ...any) {
+// checks notes the first thing wrong with an option.
+type checks struct{ problem error }
+
+// check notes a problem unless ok.
+func (c *checks) check(ok bool, problem string, args ...any) {
 	if !ok && c.problem == nil {
 		c.problem = fmt.Errorf(problem, args...)
 	}
@@ -191,11 +193,11 @@ func (b tokenBucket) Wait(ctx context.Context) error {
 type CallOption func(*callConfig)
 
 type callConfig struct {
+	checks
 	capture    *Response
 	background bool
 	onSend     []func() error
 	retry      Retry // all fields are set
-	problem    error // the first thing wrong with an option
 }
 
 // CaptureResponse stores the response of the call's last attempt in r, whether the call succeeds or
@@ -215,9 +217,7 @@ func AsBackground() CallOption {
 // record, which may wait for the call that is being recorded.
 func OnSend(record func() error) CallOption {
 	return func(c *callConfig) {
-		if record == nil && c.problem == nil {
-			c.problem = errors.New("OnSend: the function is nil")
-		}
+		c.check(record != nil, "OnSend: the function is nil")
 		c.onSend = append(c.onSend, record)
 	}
 }
@@ -226,9 +226,8 @@ func OnSend(record func() error) CallOption {
 // changes something is retried only after attempts that had no effect.
 func CallRetry(r Retry) CallOption {
 	return func(c *callConfig) {
-		if problem := r.problem(); problem != nil && c.problem == nil {
-			c.problem = fmt.Errorf("CallRetry: %w", problem)
-		}
+		problem := r.problem()
+		c.check(problem == nil, "CallRetry: %w", problem)
 		c.retry = r.withDefaults(c.retry)
 	}
 }

@@ -1,7 +1,6 @@
 package horseracing
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -264,7 +263,7 @@ func (s *source[T]) page(ctx context.Context, r walk.PageRequest) ([]entry.Entry
 // place gives the entries of a page their starts. It returns how they show that the body of the request was
 // ignored, or the empty string.
 func (s *source[T]) place(l *list[T], r walk.PageRequest) (how string) {
-	var first position
+	var first entry.Key
 	for i := range l.entries {
 		e := &l.entries[i]
 		start, tier := s.startAndTier(e.Value)
@@ -273,8 +272,8 @@ func (s *source[T]) place(l *list[T], r walk.PageRequest) (how string) {
 			return how
 		}
 		isPlaced := e.ID != "" && !e.NoStart
-		if isPlaced && first.id == "" {
-			first = position{e.ID, e.Start}
+		if isPlaced && first.ID == "" {
+			first = e.Key()
 		}
 		if e.Err == nil && !isPlaced {
 			e.Err = l.entryError(i, e.ID, e.JSON, &decode.Error{Err: errors.New("an entry without an id or a start time has no position in the listing")})
@@ -283,7 +282,7 @@ func (s *source[T]) place(l *list[T], r walk.PageRequest) (how string) {
 			e.Value = nil
 		}
 	}
-	if first.id != "" && s.backend.pages.isOther(tierPage{s.route, cmp.Or(s.tier, TierOmega)}, first) {
+	if first.ID != "" && s.backend.pages.isOther(tierPage{s.route, s.tier.orDefault()}, first) {
 		return "the page of another tier came"
 	}
 	return ""
@@ -307,7 +306,7 @@ func (s *source[T]) body(r walk.PageRequest) any {
 // mismatch returns how an entry shows that the body of the request was ignored, or the empty string. A
 // request that names no tier is for the default one, which the service perhaps does not have.
 func (s *source[T]) mismatch(r walk.PageRequest, start int64, tier TierID) string {
-	requested := cmp.Or(s.tier, TierOmega)
+	requested := s.tier.orDefault()
 	switch {
 	case !s.byOffset && start > r.From:
 		return "an entry starts after start_time_from"
@@ -323,26 +322,20 @@ func (s *source[T]) mismatch(r walk.PageRequest, start int64, tier TierID) strin
 // are undocumented, so a page of another tier, from a cache by URL, is known by its first entry.
 type tierPages struct {
 	mu    sync.Mutex
-	first map[tierPage]position
+	first map[tierPage]entry.Key
 }
 
-type (
-	tierPage struct {
-		route string
-		tier  TierID
-	}
-	position struct {
-		id    string
-		start int64
-	}
-)
+type tierPage struct {
+	route string
+	tier  TierID
+}
 
 // isOther reports whether a page that begins with an entry was that of another tier.
-func (p *tierPages) isOther(page tierPage, first position) bool {
+func (p *tierPages) isOther(page tierPage, first entry.Key) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for other, entry := range p.first {
-		if other.route == page.route && other.tier != page.tier && entry == first {
+	for other, key := range p.first {
+		if other.route == page.route && other.tier != page.tier && key == first {
 			return true
 		}
 	}

@@ -218,7 +218,7 @@ func (s *RacesService) Register(ctx context.Context, r Registration, opts ...Cal
 		Race    RaceID      `json:"main_race_id"`
 	}{r.Horse, r.UserKey, r.Race}
 	receipt := new(RegistrationReceipt)
-	if err := backendOf(s).do(ctx, op, receipt, opts); err != nil {
+	if err := backendOf(s).do(ctx, op, receipt.decode, opts); err != nil {
 		return nil, err
 	}
 	return receipt, nil
@@ -308,9 +308,7 @@ var finishedRaces = paged[Race]{
 var finishedRacesV1 = paged[Race]{route: "/api/v1/races/results", byOffset: true, cursors: "r1", startAndTier: startAndTierOfRace}
 
 func startAndTierOfRace(r *Race) (start Timestamp, tier TierID) {
-	if r.Tier == TierNameOmega {
-		tier = TierOmega
-	}
+	tier, _ = TierByName(r.Tier)
 	return r.StartTime, tier
 }
 

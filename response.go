@@ -1,7 +1,6 @@
 package horseracing
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,34 +27,25 @@ type response struct {
 	*call.Attempt
 }
 
-// decoder reads a successful response. If that cannot be used and another attempt follows, it reads
-// the response of that one, and forgets the first.
-type decoder interface {
-	decode(response) error
-}
-
 // accept reads a response with a status 2xx. It returns the error of the call, if the response cannot be used.
-func (r *request) accept(a *call.Attempt, into decoder) error {
+func (r *request) accept(a *call.Attempt, read func(response) error) error {
 	var err error
 	switch {
 	case a.Err != nil: // the encoding of the body
 		return r.decodeError(&decode.Error{Err: a.Err})
 	case r.op.id != nil && (a.Status == http.StatusNoContent || decode.IsNothing(a.Body)):
 		return r.notFound(a)
-	case into != nil:
-		err = into.decode(response{r, a})
+	case read != nil:
+		err = read(response{r, a})
 	}
 	problem, isProblem := errors.AsType[*decode.Error](err)
 	switch {
 	case isProblem && transport.IsHTML(a.Body):
 		problem = &decode.Error{Err: transport.ErrHTML}
-	case isProblem && errors.Is(err, decode.ErrNoText) && a.Status == http.StatusAccepted:
-		problem = &decode.Error{Err: fmt.Errorf("status 202 means that the service has not finished: %w", transport.ErrEmpty)}
-	case isProblem && errors.Is(err, decode.ErrNoText):
-		problem = &decode.Error{Err: transport.ErrEmpty}
+	case isProblem && errors.Is(err, decode.ErrEmpty) && a.Status == http.StatusAccepted:
+		problem = &decode.Error{Err: fmt.Errorf("status 202 means that the service has not finished: %w", err)}
 	}
-	mayDeclare := isProblem || bytes.Contains(a.Body, []byte(`"error`)) || bytes.IndexByte(a.Body, '\\') >= 0 // the name may be escaped
-	if mayDeclare && jsontext.Value(a.Body).Kind() == jsontext.KindBeginObject {                              // most are lists
+	if jsontext.Value(a.Body).Kind() == jsontext.KindBeginObject { // most are lists
 		if words, declared := errorWords(a.Body); declared || isProblem && words != "" {
 			return r.apiError(a)
 		}

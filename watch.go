@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/horseracing-go/horseracing/internal/decode"
+	"github.com/horseracing-go/horseracing/internal/entry"
 	"github.com/horseracing-go/horseracing/internal/listing"
 )
 
@@ -116,7 +117,7 @@ func (w *watch) advance(races []Race, isNameless bool) {
 	}
 	for key, race := range is {
 		switch last := was[key]; {
-		case last == nil && !slices.Contains(w.known, key.id):
+		case last == nil && !slices.Contains(w.known, race.MainRaceID):
 			change(RaceOpened, race, nil)
 		case last != nil && isUpdate(last, race):
 			change(RaceUpdated, race, last)
@@ -133,17 +134,13 @@ func (w *watch) advance(races []Race, isNameless bool) {
 	})
 }
 
-// openKey identifies a race in a list of open races: several may have one id.
-type openKey struct {
-	id    RaceID
-	start int64 // in milliseconds
+func openKeyOf(r *Race) entry.Key {
+	return entry.Key{ID: r.MainRaceID.text(), Start: r.StartTime.UnixMilli()}
 }
 
-func openKeyOf(r *Race) openKey { return openKey{r.MainRaceID, r.StartTime.UnixMilli()} }
-
 // racesByKey returns pointers to races; of several with the same key to the first.
-func racesByKey(races []Race) map[openKey]*Race {
-	byKey := make(map[openKey]*Race, len(races))
+func racesByKey(races []Race) map[entry.Key]*Race {
+	byKey := make(map[entry.Key]*Race, len(races))
 	for i := range slices.Backward(races) {
 		byKey[openKeyOf(&races[i])] = &races[i]
 	}

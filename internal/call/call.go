@@ -72,7 +72,7 @@ type Attempt struct {
 type Outcome struct {
 	Attempt         // the last one that was sent
 	Before  Attempt // the one before that
-	Stopped error   // why another attempt, which should have followed, was not sent: the error of the context or of OnSend, a *pace.LimiterError or a *pace.ExpiredError. It is nil if the last attempt is final
+	Stopped error   // why another attempt, which should have followed, was not sent: the error of the context or of OnSend, that of the Limiter or a *pace.ExpiredError. It is nil if the last attempt is final
 }
 
 // Caller makes the calls of one client. It is safe for concurrent use.
@@ -202,9 +202,7 @@ func (c *Caller) checkRetry(ctx context.Context, _ *http.Response, _ error) (boo
 	}
 	f.last.refusedFor = min(f.waiter.RefusedFor, time.Since(f.began))
 	f.next = decide(f.Request, &f.last, f.failures, ctx.Err(), rand.Float64())
-	if f.next.refund > 0 {
-		c.budget.Refund(f.next.refund)
-	} else if !c.budget.Spend(f.next.cost) {
+	if !c.budget.Spend(f.next.cost) {
 		c.log(f, slog.LevelWarn, "no retry: the retry budget is spent")
 		f.next = decision{}
 	}

@@ -11,8 +11,7 @@ import (
 type decision struct {
 	again   bool          // another attempt follows
 	wait    time.Duration // before it; after that it waits for its turn
-	cost    int           // tokens of the budget that it takes
-	refund  int           // tokens that the budget gets
+	cost    int           // tokens of the budget that it takes, or, below zero, that the budget gets
 	stopped error         // why none follows although one should
 }
 
@@ -28,7 +27,7 @@ func decide(r *Request, a *Attempt, failures int, ended error, random float64) d
 	}
 	switch {
 	case a.meaning == transport.Conclusive: // the tokens of the retries are given back
-		return decision{refund: max(1, failures*cost)}
+		return decision{cost: -max(1, failures*cost)}
 	case !a.mayRepeat, ended != nil && errors.Is(a.Err, ended):
 		return decision{}
 	case ended != nil:

@@ -41,9 +41,9 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		ended    error
 		want     decision
 	}{
-		"a success earns a token":           {"GET", 3, status(200), 0, nil, decision{refund: 1}},
-		"a success gives back its retries":  {"GET", 3, nth(3, status(200)), 2, nil, decision{refund: 10}},
-		"and those of a page":               {"PAGE", 3, nth(3, status(200)), 2, nil, decision{refund: 2}},
+		"a success earns a token":           {"GET", 3, status(200), 0, nil, decision{cost: -1}},
+		"a success gives back its retries":  {"GET", 3, nth(3, status(200)), 2, nil, decision{cost: -10}},
+		"and those of a page":               {"PAGE", 3, nth(3, status(200)), 2, nil, decision{cost: -2}},
 		"a failure":                         {"GET", 3, status(500), 0, nil, decision{again: true, wait: wait, cost: 5}},
 		"a page that fails":                 {"PAGE", 3, status(500), 0, nil, decision{again: true, wait: wait, cost: 1}},
 		"the backoff doubles":               {"GET", 3, nth(3, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 5}},
@@ -63,7 +63,7 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		"none of a page":                    {"PAGE", 0, status(429), 0, nil, decision{}},
 		"the context ended after a failure": {"GET", 3, status(500), 0, ended, decision{stopped: ended}},
 		"after the last retry":              {"GET", 3, nth(4, status(500)), 3, ended, decision{stopped: ended}},
-		"after a conclusive response":       {"GET", 3, status(404), 0, ended, decision{refund: 1}},
+		"after a conclusive response":       {"GET", 3, status(404), 0, ended, decision{cost: -1}},
 		"after a failure that is for good":  {"GET", 3, failed(transport.ErrTooLarge), 0, ended, decision{}},
 		"it ended the attempt":              {"GET", 3, failed(context.Canceled), 0, ended, decision{}},
 	} {

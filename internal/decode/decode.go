@@ -42,7 +42,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Causes of an [Error].
 var (
-	ErrNoText   = errors.New("it is empty")
+	ErrEmpty    = errors.New("it is empty")
 	ErrNoMember = errors.New("it is null or has no documented member that can be read")
 )
 
@@ -66,7 +66,7 @@ func Read(data []byte, out any, how json.Options) *Error {
 	case err == nil:
 		return nil
 	case len(Trim(data)) == 0:
-		return &Error{Err: ErrNoText}
+		return &Error{Err: ErrEmpty}
 	}
 	return newError(err)
 }

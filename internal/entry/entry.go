@@ -13,5 +13,14 @@ type Entry[V any] struct {
 	Ties    int    // not 0 if this many entries with that start fill a page, so that the listing cannot show whether there are more
 }
 
+// Key identifies an entry of a listing: several may have one id.
+type Key struct {
+	ID    string
+	Start int64
+}
+
+// Key returns the key of an entry that has an id and a start.
+func (e *Entry[V]) Key() Key { return Key{e.ID, e.Start} }
+
 // IsOfPart reports whether an error concerns a part of a listing, whose other parts can be read.
 func (e *Entry[V]) IsOfPart() bool { return e.ID != "" || e.Ties > 0 }

@@ -43,7 +43,7 @@ import (
 // any entry, and another process can continue from there.
 type Progress[V any] struct {
 	Watermark
-	lookback  int64
+	Lookback  int64        // how much later than an entry another one starts before the entry is settled, in milliseconds
 	isPending func(V) bool // reports whether an entry lacks its result; it is nil if none does
 	bound     int          // Bound, or less in tests
 
@@ -65,7 +65,7 @@ const Bound = 700
 
 // New returns the Progress of a follower that continues from a watermark, whose Seen is not nil.
 func New[V any](mark Watermark, lookback int64, isPending func(V) bool) *Progress[V] {
-	return &Progress[V]{Watermark: mark, lookback: lookback, isPending: isPending, bound: Bound}
+	return &Progress[V]{Watermark: mark, Lookback: lookback, isPending: isPending, bound: Bound}
 }
 
 // SkipListed ends the first poll of a follower that has no watermark. The entries that are listed from
@@ -95,7 +95,7 @@ func (p *Progress[V]) Begin() (waited int) {
 func (p *Progress[V]) Add(batch []entry.Entry[V], newest int64) {
 	p.batch = batch
 	if p.ceiling == 0 {
-		p.ceiling = max(1, newest-p.lookback) // zero would be none; no entry starts before 1
+		p.ceiling = max(1, newest-p.Lookback) // zero would be none; no entry starts before 1
 	}
 }
 
@@ -130,7 +130,7 @@ func (p *Progress[V]) IsDecided() bool { return len(p.batch) == 0 }
 // settledBefore returns what Settled rises to before an entry that starts at start is decided. It is
 // never above start, because that entry and those after it are not yielded yet.
 func (p *Progress[V]) settledBefore(start int64) int64 {
-	settled := min(start-p.lookback, p.ceiling)
+	settled := min(start-p.Lookback, p.ceiling)
 	if len(p.Seen)+len(p.waiting) >= 2*p.bound {
 		starts := slices.Collect(maps.Values(p.Seen))
 		for _, e := range p.waiting {

@@ -82,7 +82,7 @@ func (w *world) resume(t interface{ Fatal(...any) }) {
 	if err != nil || json.Unmarshal(text, &position) != nil {
 		t.Fatal(err)
 	}
-	resumed := newWorld(position, w.progress.lookback, w.progress.bound)
+	resumed := newWorld(position, w.progress.Lookback, w.progress.bound)
 	w.progress = resumed.progress
 }
 

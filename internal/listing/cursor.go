@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -16,11 +15,11 @@ const version = "hr4"
 
 const maxText = 64 << 10 // of a cursor that is parsed
 
-// ErrDamaged is the problem of a text that is not that of a cursor.
-var ErrDamaged = errors.New("the text is not a cursor, or is damaged")
-
-// anyVersion is the prefix of the text of a cursor, of this version or of another.
-var anyVersion = regexp.MustCompile(`^hr[0-9]{1,3}\.`)
+// Problems of the text of a cursor.
+var (
+	ErrDamaged = errors.New("the text is not a cursor, or is damaged")
+	ErrVersion = errors.New("the cursor is from another version of the SDK")
+)
 
 // CursorText returns the text of a cursor: version, kind of the listing, tier, payload and checksum.
 // The payload, a [Range] or a follow.Watermark, consists of integers and strings.
@@ -34,17 +33,19 @@ func checksum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEE
 
 // CheckCursor returns what is wrong with the text of a cursor, or nil.
 func CheckCursor(text string) error {
+	prefix, _, isCursor := strings.Cut(text, ".")
 	end := strings.LastIndexByte(text, '.')
-	switch prefix := anyVersion.FindString(text); {
+	switch {
 	case strings.TrimSpace(text) != text:
 		return errors.New("the cursor begins or ends with white space: was it read from a file together with the newline?")
-	case prefix == version+"." && len(text) <= maxText && checksum(text[:end]) == text[end+1:]:
-		return nil
-	case prefix != "" && prefix != version+".":
-		return errors.New("the cursor is from another version of the SDK: start without it, " +
-			"a Follower with Since an hour (for tournaments a day) before the newest entry that is stored, and skip what is stored")
+	case !isCursor || strings.TrimRight(prefix, "0123456789") != "hr":
+		return ErrDamaged
+	case prefix != version:
+		return ErrVersion
+	case len(text) > maxText || checksum(text[:end]) != text[end+1:]:
+		return ErrDamaged
 	}
-	return ErrDamaged
+	return nil
 }
 
 // OpenCursor reads the payload of a cursor of a kind of listing, and returns its tier. If tier is not

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/horseracing-go/horseracing/internal/entry"
@@ -23,24 +22,14 @@ type Listing[T any] struct {
 	// NoStart has an error. A page by time has an entry with a start, or none at all.
 	Page func(ctx context.Context, r walk.PageRequest) ([]entry.Entry[*T], error)
 
-	// Fail makes the caller's error of what is wrong with the listing: a *walk.Problem, a *TieError,
-	// or the error of a context.
+	// Fail makes the caller's error of what is wrong with the listing: a *walk.Problem or the error
+	// of a context.
 	Fail func(problem error) error
 }
 
 // PageSize is the most entries of a page, which is documented:
 // https://github.com/horseracing-go/horseracing/blob/main/docs/service.md#8-limits
 const PageSize = 10
-
-// TieError reports that a whole page starts at one instant.
-type TieError struct {
-	Start int64 // epoch milliseconds
-	Seen  int   // entries that start then
-}
-
-func (e *TieError) Error() string {
-	return fmt.Sprintf("a whole page (%d entries) starts at %d", e.Seen, e.Start)
-}
 
 // errAborted is the outcome of a request whose goroutine was ended by the caller's code
 // (a RoundTripper, a handler, a t.Fatal in one).

@@ -15,7 +15,6 @@ type Poller[T any] struct {
 	*Listing[T]
 	Progress    *follow.Progress[*T]
 	Schedule    Schedule
-	Lookback    int64 // milliseconds
 	Concurrency int
 	known       walk.Position // the newest entry with a start that a poll has read; not part of the cursor
 	shown       walk.Shown    // what the listing has shown; not part of the cursor
@@ -196,7 +195,7 @@ func (p *Poll[T]) first(ctx context.Context) error {
 	err := p.read(ctx, w)
 	if err == nil && p.newest > 0 {
 		p.limit = follow.Bound
-		w = p.open(max(1, min(p.newest, p.began)-f.Lookback))
+		w = p.open(max(1, min(p.newest, p.began)-f.Progress.Lookback))
 		err = p.read(ctx, w)
 	}
 	if err != nil {

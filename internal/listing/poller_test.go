@@ -60,7 +60,7 @@ func followed(pages ...[]int64) (*Poller[int64], *[]string) {
 		return page, nil
 	}, Fail: func(problem error) error { return problem }}
 	progress := follow.New[*int64](follow.Watermark{Settled: 1, Seen: map[string]int64{}}, 1000, nil)
-	return &Poller[int64]{Listing: l, Progress: progress, Lookback: 1000}, &from
+	return &Poller[int64]{Listing: l, Progress: progress}, &from
 }
 
 // catchUp makes one poll, up to its end or its first error.

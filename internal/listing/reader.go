@@ -70,7 +70,7 @@ func (l *Loop[T]) Next() (e entry.Entry[*T], ok bool) {
 		case e.NoStart:
 			l.noStart[e.ID] = true
 		case e.Ties > 0:
-			e.Err = l.listing.Fail(&TieError{e.Start, e.Ties})
+			e.Err = l.listing.Fail(&walk.Problem{Ties: e.Ties, Start: e.Start})
 		case isProblem:
 			e.Err = l.listing.Fail(problem)
 		}
@@ -113,7 +113,7 @@ func (l *Loop[T]) fill() {
 		}
 		l.inFlight++
 		go func() {
-			result := page[T]{request: r, err: errAborted}
+			result := page[T]{request: r, err: l.listing.Fail(errAborted)}
 			defer func() { l.pages <- result }()
 			result.entries, result.err = l.listing.fetch(l.ctx, r)
 		}()
@@ -124,9 +124,6 @@ func (l *Loop[T]) fill() {
 func (l *Loop[T]) wait() {
 	result := <-l.pages
 	l.inFlight--
-	if errors.Is(result.err, errAborted) {
-		result.err = l.listing.Fail(errAborted)
-	}
 	if l.ctx.Err() != nil {
 		l.canceled = cmp.Or(result.err, l.canceled)
 	}

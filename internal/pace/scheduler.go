@@ -29,13 +29,6 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// LimiterError is an error of the Limiter.
-type LimiterError struct{ Err error }
-
-func (e *LimiterError) Error() string { return "waiting for the limiter: " + e.Err.Error() }
-
-func (e *LimiterError) Unwrap() error { return e.Err }
-
 // ExpiredError is returned for a request that was not sent because its call would wait, or
 // has waited, for longer than its MaxWait.
 type ExpiredError struct {
@@ -52,7 +45,7 @@ func NewScheduler(limiter Limiter) *Scheduler {
 }
 
 // Enter waits until the request of w may be sent; [Scheduler.Report] follows. A non-nil
-// error means that it was not sent: an [*ExpiredError], a [*LimiterError], or the error of
+// error means that it was not sent: an [*ExpiredError], the error of the Limiter, or that of
 // ctx. While it waits, Enter calls notify every five seconds.
 func (s *Scheduler) Enter(ctx context.Context, w *Waiter, notify func()) error {
 	if err := ctx.Err(); err != nil {
@@ -161,7 +154,7 @@ func (s *Scheduler) ask(ctx context.Context, w *Waiter) {
 			s.permits += now.Sub(s.asked)
 			s.asked, s.granted = time.Time{}, err == nil
 			if err != nil && w.queue != nil {
-				s.end(now, w, &LimiterError{err})
+				s.end(now, w, fmt.Errorf("waiting for the limiter: %w", err))
 			}
 		})
 	}()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/horseracing-go/horseracing/internal/decode"
 	"github.com/horseracing-go/horseracing/internal/pace"
 )
 
@@ -50,7 +51,7 @@ func Classify(method string, status int, header http.Header, err error) (meaning
 // isDamaged reports whether a response was damaged on its way: its body is empty or ends too early,
 // or it is the HTML page of a gateway.
 func isDamaged(err error) bool {
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrEmpty) || errors.Is(err, ErrHTML)
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, decode.ErrEmpty) || errors.Is(err, ErrHTML)
 }
 
 // IsTransient reports whether a status is that of a transient failure.

@@ -38,20 +38,14 @@ type Budget struct {
 
 const budgetSize = 500
 
-// Spend takes tokens. It reports false, and takes none, if fewer are left.
+// Spend takes tokens or, below zero, gives tokens back. It reports false, and takes none, if fewer are
+// left.
 func (b *Budget) Spend(tokens int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.spent+tokens > budgetSize {
 		return false
 	}
-	b.spent += tokens
+	b.spent = max(0, b.spent+tokens)
 	return true
-}
-
-// Refund gives tokens back.
-func (b *Budget) Refund(tokens int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.spent = max(0, b.spent-tokens)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/horseracing-go/horseracing/internal/decode"
 )
 
 var errReset = errors.New("connection reset")
@@ -89,7 +91,7 @@ func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing
 		{"too large", failure(tooLarge(1)), Permanent, false, false},
 		{"an encoding", status(200).unusable(ErrEncoding), Permanent, false, false},
 		{"a page", status(200).unusable(ErrHTML), Transient, true, false},
-		{"an empty body", status(200).unusable(ErrEmpty), Transient, true, false},
+		{"an empty body", status(200).unusable(decode.ErrEmpty), Transient, true, false},
 		{"a body that is cut", status(200).unusable(fmt.Errorf("not valid JSON: %w", io.ErrUnexpectedEOF)), Transient, true, false},
 		{"a body of another shape", status(200).unusable(errors.New("an object does not fit")), Conclusive, false, false},
 		{"nothing, as if the goroutine was ended", attempt{}, Conclusive, false, false},
@@ -144,13 +146,13 @@ func TestBudgetIsFullAtFirstAndNeverMoreThanThatNorLessThanNone(t *testing.T) {
 		ok            bool
 		left          int
 	}{{0, 0, true, 500}, {1, 0, true, 500}, {0, 5, true, 495}, {0, 1, true, 494}, {5, 0, true, 499}, {5, 0, true, 500}, {0, 501, false, 500}, {0, 499, true, 1}, {0, 5, false, 1}, {0, 1, true, 0}, {0, 1, false, 0}, {0, 0, true, 0}, {2, 0, true, 2}} {
-		b.Refund(step.refund)
+		b.Spend(-step.refund)
 		equal(t, fmt.Sprintf("%+v: ok", step), step.ok, b.Spend(step.spend))
 		left := 0
 		for b.Spend(1) {
 			left++
 		}
-		b.Refund(left)
+		b.Spend(-left)
 		equal(t, fmt.Sprintf("%+v: tokens", step), step.left, left)
 	}
 }

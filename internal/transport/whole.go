@@ -40,7 +40,6 @@ var (
 	ErrTooLarge = errors.New("response too large")
 	ErrEncoding = errors.New("the body has a Content-Encoding that is not supported")
 	ErrHTML     = errors.New("expected JSON, got an HTML page, as from a gateway or a login page") // a retry may help
-	ErrEmpty    = errors.New("it is empty")                                                        // a retry may help
 )
 
 // errTimeout is the cause of a context whose attempt took too long.

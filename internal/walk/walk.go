@@ -49,10 +49,12 @@ type Shown struct {
 	Longest        int   // entries of the longest page, at most ten: a full page has as many
 }
 
-// Problem is what is wrong with a listing. It ends a walk.
+// Problem is what is wrong with a listing. It ends a walk, unless it is about ties.
 type Problem struct {
 	How       string
-	IsIgnored bool // a page is not the one that was requested
+	IsIgnored bool  // a page is not the one that was requested
+	Ties      int   // not 0 if this many entries, a whole page, start at Start
+	Start     int64 // epoch milliseconds
 }
 
 func (p *Problem) Error() string { return p.How }
