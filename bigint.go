@@ -63,6 +63,7 @@ func ParseUnits(text string, places int) (BigInt, error) {
 	return b, nil
 }
 
+// Big returns a new big.Int.
 func (b BigInt) Big() *big.Int {
 	n, _ := new(big.Int).SetString(b.String(), 10)
 	return n

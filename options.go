@@ -20,7 +20,7 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// An Option configures a Client. If options conflict, the last one wins.
+// An Option configures a Client. If options conflict, the last one wins. A nil option is ignored.
 type Option func(*config)
 
 type config struct {
@@ -115,7 +115,7 @@ func WithRateLimit(perSecond float64, burst int) Option {
 }
 
 // WithLimiter sets, in place of WithRateLimit, the limiter that every attempt waits for, such as one
-// that several processes share. One call to Wait is in progress at a time.
+// that several processes share, or removes it if l is nil. One call to Wait is in progress at a time.
 func WithLimiter(l Limiter) Option {
 	return func(c *config) { c.calls.Limiter = l }
 }

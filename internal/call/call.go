@@ -148,7 +148,7 @@ type flight struct {
 // response cannot be used. It is retried if it was damaged on its way.
 func (c *Caller) Do(ctx context.Context, r *Request, accept func(*Attempt) error) Outcome {
 	f := &flight{Request: r, ctx: ctx, began: time.Now(), accept: accept}
-	f.waiter.Kind = pace.Kind{Route: cmp.Or(r.PaceRoute, r.Route), Priority: r.Priority, Patient: r.IsPage, MaxWait: r.Retry.MaxWait}
+	f.waiter.Kind = pace.Kind{Route: cmp.Or(r.PaceRoute, r.Route), Priority: r.Priority, Endless: r.IsPage, MaxWait: r.Retry.MaxWait}
 	plain := http.Request{Method: r.Method, URL: &r.URL, Host: r.URL.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}}
 	first := retryablehttp.Request{Request: plain.WithContext(f.nextContext())}
 	if r.Payload != nil {

@@ -13,9 +13,10 @@ const (
 	scale     = 0.00025               // CUBIC's C: how the rate grows, in requests a second per cubed second
 	sample    = 30                    // requests that show a rate or a share; no rate doubles, or is back after a cut, with fewer
 	roundTrip = 20 * time.Millisecond // the shortest wait before a probe
-	patience  = 5 * time.Second       // until another probe may be sent, a single call is sent anyway, or a pause ends a burst
+	patience  = 5 * time.Second       // until another probe may be sent, a single call is sent anyway, or a pause ends a burst; the longest interval between requests
 	longest   = 10 * patience         // the longest wait before a probe
 	outage    = 20 * patience         // after a longer backoff the rate is not changed
+	slowest   = 0.2                   // requests a second; the curve after a cut begins at beta of it, one in six seconds
 	forgotten = 100                   // a rate that grew so many times is not limited any more
 )
 
@@ -30,8 +31,8 @@ const (
 	Unavailable Signal = http.StatusServiceUnavailable
 )
 
-// learner learns one limit from refusals, and says when the next request may be sent.
-// It is handed the time, and does nothing by itself. It is in one of three phases:
+// learner learns one limit from refusals, and determines when the next request may be sent.
+// It gets the time, and does nothing by itself. It is in one of three phases:
 //
 //   - free, at first and once its limit is forgotten: nothing waits;
 //   - limited: requests are sent evenly, at the rate of limit;
@@ -99,17 +100,17 @@ func (l *learner) perSecond(now time.Time) float64 {
 	return l.limit.at(now)
 }
 
-// from returns when the next request may be sent, as far as it is known. One that is not
-// patient is sent when none was for so long.
-func (l *learner) from(patient bool) time.Time {
-	from := l.next
+// earliest returns when the next request may be sent, as far as it is known. One that does not wait
+// endlessly is sent once none was for the time of patience.
+func (l *learner) earliest(isEndless bool) time.Time {
+	at := l.next
 	if b := l.backoff; b != nil {
-		from = later(b.until, b.probe.Add(patience))
+		at = later(b.until, b.probe.Add(patience))
 	}
-	if !patient {
-		from = earlier(from, l.last.Add(patience))
+	if !isEndless {
+		at = earlier(at, l.last.Add(patience))
 	}
-	return from
+	return at
 }
 
 // send records that a request is sent.
@@ -179,7 +180,7 @@ func (l *learner) resume(sent time.Time) {
 
 // start ends the free phase with a slow start from the rate that was accepted.
 func (l *learner) start(now time.Time) {
-	rate := max(l.accepted/now.Sub(l.began).Seconds(), 1/patience.Seconds())
+	rate := max(l.accepted/now.Sub(l.began).Seconds(), slowest)
 	l.limit = &curve{epoch: now, base: rate, k: sample / rate, slowStart: true}
 	l.count = count{began: now}
 }
@@ -195,7 +196,7 @@ func (l *learner) cut(now time.Time, rate float64) {
 		rate *= min(1, max(share, 0.5)/beta)
 		l.count = count{began: now}
 	}
-	rate = max(rate, 1/patience.Seconds())
+	rate = max(rate, slowest)
 	l.limit = &curve{epoch: now, base: rate, k: max(math.Cbrt((1-beta)*rate/scale), sample/rate)}
 }
 

@@ -24,8 +24,8 @@ const (
 type Kind struct {
 	Route    string // the documented path
 	Priority Priority
-	Patient  bool          // it waits until its context ends, and is not sent before the learners allow it
-	MaxWait  time.Duration // for how long its call waits in all, unless it is patient
+	Endless  bool          // it waits until its context ends, and is not sent before the learners allow it
+	MaxWait  time.Duration // for how long its call waits in all, unless it is endless
 }
 
 // Waiter is a request that waits to be sent. One waiter serves all attempts of a call.
@@ -55,7 +55,7 @@ type Routes struct {
 	queues  []*queue          // one of each kind
 	waiting int               // requests in the queues
 
-	unavailable struct { // what the last 503 says for the writes of all routes
+	unavailable struct { // what the last 503 means for the writes of all routes
 		since, until time.Time // until is the zero time if a later request was accepted
 		route        *route    // that got the last 503, unless it has a limit of its own
 	}
@@ -132,8 +132,8 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 			continue
 		}
 		w := q.waiters[0]
-		if from := p.from(w); now.Before(from) {
-			at = earlier(at, from)
+		if due := p.earliest(w); now.Before(due) {
+			at = earlier(at, due)
 		} else if next == nil || cmp.Or(cmp.Compare(w.Priority, next.Priority), w.began.Compare(next.began)) < 0 {
 			next = w
 		}
@@ -141,13 +141,13 @@ func (p *Routes) Next(now time.Time) (next *Waiter, at time.Time) {
 	return next, at
 }
 
-// from returns when a request may be sent, as far as it is known.
-func (p *Routes) from(w *Waiter) time.Time {
-	from := later(p.heldUntil(w), w.route.from(w.Patient), p.common.from(w.Patient))
+// earliest returns when a request may be sent, as far as it is known.
+func (p *Routes) earliest(w *Waiter) time.Time {
+	at := later(p.heldUntil(w), w.route.earliest(w.Endless), p.common.earliest(w.Endless))
 	if l := p.politeTo(w); l != nil {
-		from = later(from, l.from(false))
+		at = later(at, l.earliest(false))
 	}
-	return from
+	return at
 }
 
 // politeTo returns the route whose pace a write keeps, too, and counts for, or nil if there is none. The learner of
@@ -174,7 +174,7 @@ func (p *Routes) Send(now time.Time, w *Waiter) {
 // route. The common learner learns from the first refusal in each backoff of a route, unless isOwn
 // reports that the limit is that route's.
 func (p *Routes) Report(now time.Time, w *Waiter, signal Signal, hold Hold) {
-	if signal == Unavailable && hold.Route == 0 && !w.Patient {
+	if signal == Unavailable && hold.Route == 0 && !w.Endless {
 		signal = Unclear // a failure that its call waits for and retries
 	}
 	r, forAll := w.route, signal
@@ -199,7 +199,7 @@ func (p *Routes) Report(now time.Time, w *Waiter, signal Signal, hold Hold) {
 		p.unavailable.until = time.Time{}
 	}
 	if w.Wait = 0; signal != Accepted {
-		w.Wait = max(0, p.from(w).Sub(now))
+		w.Wait = max(0, p.earliest(w).Sub(now))
 	}
 }
 

@@ -366,7 +366,7 @@ func TestRule2AFailureOfAProbeDoesNotHurryTheNext(t *testing.T) {
 	l.report(simStart, simStart, Refused, false)
 	sent := 0
 	for now := simStart; now.Before(simStart.Add(5 * time.Second)); now = now.Add(10 * time.Millisecond) {
-		if !now.Before(l.from(true)) {
+		if !now.Before(l.earliest(true)) {
 			l.send(now)
 			l.report(now, now, Unclear, false)
 			sent++
@@ -382,7 +382,7 @@ func TestRule2ALateOutcomeIsNotThatOfTheProbe(t *testing.T) {
 	l.send(first)
 	l.send(second)
 	l.report(second, first, Unclear, false)
-	equal(t, "the next probe", second.Add(5*time.Second), l.from(true))
+	equal(t, "the next probe", second.Add(5*time.Second), l.earliest(true))
 }
 
 // TestRule9AWriteKeepsThePaceOfA503 of another route, except while that route sends probes, and except for a

@@ -17,7 +17,7 @@ type Scheduler struct {
 	routes  *Routes
 	timer   *time.Timer
 	limiter Limiter       // nil if there is none
-	asked   time.Time     // when a permit was asked for, because a request lacks nothing else; the zero time if none is
+	awaited time.Time     // since when a permit is awaited, because a request lacks nothing else; the zero time if none is
 	permits time.Duration // how long the earlier waits for permits took
 	granted bool          // a permit is not used yet
 }
@@ -106,8 +106,8 @@ func (s *Scheduler) State() State {
 
 // clock returns the time by which calls wait: it stands still while a permit is awaited.
 func (s *Scheduler) clock(now time.Time) time.Time {
-	if !s.asked.IsZero() {
-		now = s.asked
+	if !s.awaited.IsZero() {
+		now = s.awaited
 	}
 	return now.Add(-s.permits)
 }
@@ -127,32 +127,32 @@ func (s *Scheduler) end(now time.Time, w *Waiter, err error) {
 // is none, it returns when one will be, or at if that is earlier.
 func (s *Scheduler) late(now, at time.Time) (*Waiter, time.Time) {
 	for _, q := range s.routes.queues {
-		if len(q.waiters) == 0 || q.Patient {
+		if len(q.waiters) == 0 || q.Endless {
 			continue
 		}
-		first, isAsking := q.waiters[0], !s.asked.IsZero()
+		first, isAwaiting := q.waiters[0], !s.awaited.IsZero()
 		left := first.began.Add(first.MaxWait).Sub(s.clock(now))
 		switch {
-		case left <= 0 && !isAsking, s.routes.heldUntil(first).Sub(now) > max(left, 0):
+		case left <= 0 && !isAwaiting, s.routes.heldUntil(first).Sub(now) > max(left, 0):
 			return first, now
-		case !isAsking:
+		case !isAwaiting:
 			at = earlier(at, now.Add(left))
 		}
 	}
 	return nil, at
 }
 
-// ask waits for a permit. If the limiter fails, panics or ends the goroutine, that fails the
+// awaitPermit waits for a permit. If the limiter fails, panics or ends the goroutine, that fails the
 // call of w alone.
-func (s *Scheduler) ask(ctx context.Context, w *Waiter) {
+func (s *Scheduler) awaitPermit(ctx context.Context, w *Waiter) {
 	err := errors.New("the limiter did not return")
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("the limiter panicked: %v", reason)
 		}
 		s.update(func(now time.Time) {
-			s.permits += now.Sub(s.asked)
-			s.asked, s.granted = time.Time{}, err == nil
+			s.permits += now.Sub(s.awaited)
+			s.awaited, s.granted = time.Time{}, err == nil
 			if err != nil && w.queue != nil {
 				s.end(now, w, fmt.Errorf("waiting for the limiter: %w", err))
 			}
@@ -171,9 +171,9 @@ func (s *Scheduler) dispatch(now time.Time) {
 		s.end(now, next, nil)
 		next, at = s.routes.Next(now)
 	}
-	if next != nil && s.asked.IsZero() {
-		s.asked = now
-		go s.ask(next.ctx, next)
+	if next != nil && s.awaited.IsZero() {
+		s.awaited = now
+		go s.awaitPermit(next.ctx, next)
 	}
 	late, soonest := s.late(now, at)
 	for ; late != nil; late, soonest = s.late(now, at) {

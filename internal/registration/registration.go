@@ -1,5 +1,5 @@
-// Package registration has the error with which the library reports to package ledger that a race was
-// read and does not list a horse.
+// Package registration has what package ledger needs of the library beyond its API: a read past caches,
+// and the error with which the library reports that a race was read and does not list a horse.
 package registration
 
 import "context"
