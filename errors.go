@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -331,7 +330,7 @@ func (r *request) attemptError(o *call.Outcome) error {
 // transportError returns the error of a call without a complete response.
 func (r *request) transportError(o *call.Outcome, cause error) *TransportError {
 	return &TransportError{
-		Method: r.Method, Route: r.Route, ID: r.ID, Attempts: o.Number, Err: r.Keys.Error(cause), hadBody: r.hasReadBody && !r.acceptsBodies.Load(),
+		Method: r.Method, Route: r.Route, ID: r.ID, Attempts: o.Number, Err: r.Keys.Error(cause), hadBody: r.hadBody(),
 	}
 }
 
@@ -355,7 +354,7 @@ func (r *request) entryError(index int, id string, entry []byte, problem error) 
 func (r *request) newAPIError(a *call.Attempt, status int) *APIError {
 	return &APIError{
 		StatusCode: status, Method: r.Method, Route: r.Route, ID: r.ID, Header: r.Keys.Header(a.Header),
-		RetryAfter: transport.RetryAfter(a.Header), Attempts: a.Number, hadBody: r.hasReadBody && !r.acceptsBodies.Load(),
+		RetryAfter: transport.RetryAfter(a.Header), Attempts: a.Number, hadBody: r.hadBody(),
 	}
 }
 
@@ -438,11 +437,11 @@ func errorWords(body []byte) (message string, declared bool) {
 	for _, name := range messageMembers {
 		message = cmp.Or(message, wordsOf(object[name]))
 	}
-	return message, saysSomething(object["error"]) || saysSomething(object["errors"])
+	return message, isSet(object["error"]) || isSet(object["errors"])
 }
 
-// saysSomething reports whether a member is there and is not one of the empty values.
-func saysSomething(value jsontext.Value) bool {
+// isSet reports whether a member is there and is not one of the empty values.
+func isSet(value jsontext.Value) bool {
 	_ = value.Compact()
 	return !slices.Contains([]string{"", "null", "false", `""`, "[]", "{}", "0"}, string(value))
 }
@@ -486,12 +485,4 @@ func attemptsText(attempts int) string {
 		return ""
 	}
 	return fmt.Sprintf(" (after %d attempts)", attempts)
-}
-
-func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
-
-// hasDotSegment reports whether a path contains . or .., which servers resolve.
-func hasDotSegment(path string) bool {
-	segments := strings.Split(path, "/")
-	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }

@@ -52,10 +52,6 @@ type operation struct {
 	misuse        error         // what is wrong with an argument other than the id
 }
 
-// defaultPageRetries is how often a page is retried: for about half a minute. A walk of hours is not to
-// end because of a short failure.
-const defaultPageRetries = 10
-
 var (
 	errNilContext = errors.New("the context is nil")
 	errNotMade    = fmt.Errorf("%w: the value was not made by NewClient or a method of a Client", ErrInvalidArgument)
@@ -181,6 +177,9 @@ type request struct {
 	hasReadBody bool // it is a read with a body, which some proxies drop or refuse
 }
 
+// hadBody reports whether it is a read with a body, and none was accepted so far.
+func (r *request) hadBody() bool { return r.hasReadBody && !r.acceptsBodies.Load() }
+
 // do makes one call: it sends the request of an operation until an attempt is final, and returns
 // nil if read, which decodes a successful response, returns nil. If read is nil, any successful response
 // will do. Before another attempt read may have returned an error for the response of an earlier one.
@@ -224,22 +223,9 @@ func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOptio
 	} else if op.method != http.MethodGet {
 		r.Payload = []byte("{}") // net/http repeats requests without a body
 	}
-	path := op.route
-	r.Info = call.Info{Method: op.method, Route: op.route}
-	if op.raw != nil { // the user may have written a key of the body into the path
-		path = "/" + strings.TrimLeft(op.raw.EscapedPath(), "/")
-		r.Route, r.PaceRoute = redact.Clip(r.Keys.Text(path), 200), op.method // a path may hold ids
-	} else if op.id != nil {
-		r.ID, path = r.Keys.Text(op.idText()), route.Fill(path, url.PathEscape(op.idText()))
-	}
+	r.address()
 	if unencodable != nil {
 		return r, operation{method: r.Method, route: r.Route}.invalid(errors.New("the body cannot be encoded: " + redact.Clip(r.Keys.Visible(unencodable.Error()), maxErrorMessage)))
-	}
-	r.URL = *b.base
-	r.URL.RawPath = r.URL.EscapedPath() + path
-	r.URL.Path, _ = url.PathUnescape(r.URL.RawPath) // both parts were checked
-	if op.raw != nil {
-		r.URL.RawQuery = op.raw.RawQuery
 	}
 	switch {
 	case r.config.background:
@@ -247,8 +233,26 @@ func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOptio
 	case op.method == http.MethodGet:
 		r.Priority = max(pace.Reads, op.priority)
 	}
-	r.IsPage, r.NoCache, r.Retry, r.OnSend = op.isPage, op.noCache || r.hasReadBody || op.id != nil && registration.IsUncached(ctx), call.Retry(r.config.retry), r.config.onSend
+	r.IsPage, r.Retry, r.OnSend = op.isPage, call.Retry(r.config.retry), r.config.onSend
+	isLook := op.id != nil && registration.IsUncached(ctx) // of package ledger
+	r.NoCache = op.noCache || r.hasReadBody || isLook
 	return r, nil
+}
+
+// address sets the URL of a request, and what names it in errors and logs. It redacts the keys of the body, too,
+// since a user of Do may have written one into the path.
+func (r *request) address() {
+	op, path := &r.op, r.op.route
+	r.Info, r.URL = call.Info{Method: op.method, Route: op.route}, *r.base
+	if op.raw != nil {
+		path = "/" + strings.TrimLeft(op.raw.EscapedPath(), "/")
+		r.Route, r.PaceRoute = redact.Clip(r.Keys.Text(path), 200), op.method // a path may hold ids
+		r.URL.RawQuery = op.raw.RawQuery
+	} else if op.id != nil {
+		r.ID, path = r.Keys.Text(op.idText()), route.Fill(path, url.PathEscape(op.idText()))
+	}
+	r.URL.RawPath = r.URL.EscapedPath() + path
+	r.URL.Path, _ = url.PathUnescape(r.URL.RawPath) // both parts were checked
 }
 
 // String names the operation, with the id that was requested.

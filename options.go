@@ -266,6 +266,10 @@ type Retry struct {
 
 var defaultRetry = Retry{Max: 3, MinWait: 200 * time.Millisecond, MaxWait: 15 * time.Second}
 
+// defaultPageRetries is how often a page is retried: for about half a minute. A walk of hours is not to
+// end because of a short failure.
+const defaultPageRetries = 10
+
 // withDefaults returns r with its zero fields taken from d, and a Max that is
 // not negative.
 func (r Retry) withDefaults(d Retry) Retry {

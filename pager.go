@@ -167,7 +167,8 @@ func resumePager[T any](b *backend, l paged[T], tier TierID, resume Cursor, firs
 	p := &Pager[T]{source: source[T]{paged: l, backend: b, priority: pace.Walks}, resume: resume}
 	p.reader = listing.Reader[T]{Listing: p.source.listing(), Range: listing.Range{Position: walk.Position{At: first}}, Concurrency: 1}
 	var problem error
-	if p.source.tier, problem = resume.open(l.cursors, tier, &p.reader.Range); p.reader.Position.At > walk.Latest {
+	p.source.tier, problem = resume.open(l.cursors, tier, &p.reader.Range)
+	if p.reader.Position.At > walk.Latest {
 		problem = listing.ErrDamaged
 	}
 	if problem != nil {
@@ -191,10 +192,18 @@ func ceilMilli(t time.Time) int64 {
 	return t.Add(time.Millisecond - 1).UnixMilli()
 }
 
+// paging is how the pages of a listing are requested.
+type paging int
+
+const (
+	byStart  paging = iota // by the start time that the entries of a page are before
+	byOffset               // by how many of the newest entries to skip
+)
+
 // paged declares a paged listing. Each stands beside the methods of its resource, as finishedRaces does.
 type paged[T any] struct {
 	route         string
-	byOffset      bool                                    // pages are requested by offset, not by start time
+	paging        paging                                  // how its pages are requested
 	cursors       string                                  // the kind of its pagers' cursors; no other listing has it
 	followCursors string                                  // the kind of its followers' cursors, if it has followers
 	startAndTier  func(*T) (start Timestamp, tier TierID) // of an entry; the tier that it names, zero if that is not known
@@ -234,7 +243,7 @@ func (s *source[T]) skips(ctx context.Context, e *entry.Entry[*T]) bool {
 // listing returns the listing as the engine sees it.
 func (s *source[T]) listing() *listing.Listing[T] {
 	fail := func(problem error) error { return listingError(s.op(), problem) }
-	return &listing.Listing[T]{ByOffset: s.byOffset, Page: s.page, Fail: fail}
+	return &listing.Listing[T]{ByOffset: s.paging == byOffset, Page: s.page, Fail: fail}
 }
 
 func (s *source[T]) op() operation {
@@ -255,7 +264,7 @@ func (s *source[T]) page(ctx context.Context, r walk.PageRequest) ([]entry.Entry
 	hasStart := slices.ContainsFunc(l.entries, func(e entry.Entry[*T]) bool { return !e.NoStart })
 	hasPosition := slices.ContainsFunc(l.entries, func(e entry.Entry[*T]) bool { return !e.NoStart && e.ID != "" })
 	// The next page is requested from a start. A full page without a position has another form: ten errors would say no more.
-	if n := len(l.entries); !s.byOffset && n > 0 && !hasStart || n >= listing.PageSize && !hasPosition {
+	if n := len(l.entries); s.paging == byStart && n > 0 && !hasStart || n >= listing.PageSize && !hasPosition {
 		return nil, withoutPosition(l.entries[0].Err)
 	}
 	return l.entries, nil
@@ -296,7 +305,7 @@ func (s *source[T]) body(r walk.PageRequest) any {
 		StartTimeFrom *int64 `json:"start_time_from,omitzero"`
 		Offset        int64  `json:"offset,omitzero"`
 	}
-	if body.Tier = s.tier; s.byOffset {
+	if body.Tier = s.tier; s.paging == byOffset {
 		body.Offset = r.From
 	} else if !r.Newest() {
 		body.StartTimeFrom = &r.From
@@ -309,7 +318,7 @@ func (s *source[T]) body(r walk.PageRequest) any {
 func (s *source[T]) mismatch(r walk.PageRequest, start int64, tier TierID) string {
 	requested := s.tier.orDefault()
 	switch {
-	case !s.byOffset && start > r.From:
+	case s.paging == byStart && start > r.From:
 		return "an entry starts after start_time_from"
 	case tier == 0 || tier == requested:
 		return ""

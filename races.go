@@ -300,12 +300,12 @@ func (s *RacesService) Tiers(ctx context.Context) (tiers []Tier, err error) {
 
 // finishedRaces is the listing of Results and Follow.
 var finishedRaces = paged[Race]{
-	route: "/api/v2/races/results", cursors: "r2", followCursors: "f3", lookback: time.Hour,
+	route: "/api/v2/races/results", paging: byStart, cursors: "r2", followCursors: "f3", lookback: time.Hour,
 	startAndTier: startAndTierOfRace, isPending: (*Race).isPending,
 }
 
 // finishedRacesV1 is the listing of ResultsV1.
-var finishedRacesV1 = paged[Race]{route: "/api/v1/races/results", byOffset: true, cursors: "r1", startAndTier: startAndTierOfRace}
+var finishedRacesV1 = paged[Race]{route: "/api/v1/races/results", paging: byOffset, cursors: "r1", startAndTier: startAndTierOfRace}
 
 func startAndTierOfRace(r *Race) (start Timestamp, tier TierID) {
 	tier, _ = TierByName(r.Tier)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -191,4 +192,20 @@ func failedReading(err error) *UndecidedError {
 		return &UndecidedError{Err: err}
 	}
 	return &UndecidedError{time.Now().Add(cmp.Or(retryAfterOf(err), time.Minute)), err}
+}
+
+// responseTime returns when the service made a response: Date minus Age. Without a
+// Date it counts from when the request was made.
+func responseTime(header http.Header, requested time.Time) time.Time {
+	made := requested
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		made = date
+	}
+	return made.Add(-ageOf(header))
+}
+
+// ageOf returns for how long a cache has kept a response, zero if it comes from the service itself.
+func ageOf(header http.Header) time.Duration {
+	age, _ := strconv.ParseInt(header.Get("Age"), 10, 32) // zero if unreadable, the largest one if too large
+	return time.Duration(max(age, 0)) * time.Second
 }

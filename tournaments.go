@@ -161,7 +161,7 @@ func (s *TournamentsService) Get(ctx context.Context, id TournamentID, opts ...C
 
 // finishedTournaments is the listing of Results and Follow.
 var finishedTournaments = paged[Tournament]{
-	route: "/api/v1/tournaments/results", cursors: "t1", followCursors: "g2", lookback: 24 * time.Hour,
+	route: "/api/v1/tournaments/results", paging: byStart, cursors: "t1", followCursors: "g2", lookback: 24 * time.Hour,
 	startAndTier: func(t *Tournament) (start Timestamp, tier TierID) { return t.StartTime, t.Tier },
 }
 

@@ -80,8 +80,8 @@ const (
 	Absent  State = "absent"  // the horse is certainly not in the race
 )
 
-// isHeld reports whether the fee may be paid.
-func (e Entry) isHeld() bool { return e.State == Sending || e.State == Unknown }
+// mayBePaid reports whether the fee may be paid.
+func (e Entry) mayBePaid() bool { return e.State == Sending || e.State == Unknown }
 
 // Ledger records registrations in a database. Its methods are safe for concurrent use. It needs no closing; the
 // database is closed by the caller, after all calls of Register and Settle have returned.
@@ -173,7 +173,7 @@ func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registratio
 		return Entry{}, err
 	case known.State == Entered:
 		return known, ErrEntered
-	case known.isHeld():
+	case known.mayBePaid():
 		return known, fmt.Errorf("%w (state %s); call Settle, or Decide if you know the outcome", ErrUnsettled, known.State)
 	}
 	e := Entry{Time: time.Now().UTC().Truncate(time.Microsecond), Horse: r.Horse, Race: r.Race, Fee: fee, State: Sending}
@@ -348,7 +348,7 @@ func (l *Ledger) conclude(ctx context.Context, e Entry) (Entry, error) {
 		if now, err = get(ctx, tx, e.Horse, e.Race); err != nil {
 			return err
 		}
-		isOurs := now.isHeld() && now.Time.Equal(e.Time)
+		isOurs := now.mayBePaid() && now.Time.Equal(e.Time)
 		if isOurs || e.State == Entered && now.State != Entered {
 			now = e
 			return put(ctx, tx, e)
@@ -374,14 +374,14 @@ const settleAtOnce = 8
 // call can find out the outcome. If RetryAt is zero, a person has to look for the horse in the
 // game and call [Ledger.Decide].
 func (l *Ledger) Settle(ctx context.Context) error {
-	held, err := l.list(ctx, `state IN ('sending', 'unknown')`)
+	undecided, err := l.list(ctx, `state IN ('sending', 'unknown')`)
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(held))
+	errs := make([]error, len(undecided))
 	turns := make(chan struct{}, settleAtOnce)
 	var settling sync.WaitGroup
-	for i, e := range held {
+	for i, e := range undecided {
 		turns <- struct{}{}
 		errs[i] = named(e.Horse, e.Race, &horseracing.UndecidedError{RetryAt: time.Now().Add(time.Minute), Err: errors.New("the goroutine that read the race was ended")})
 		settling.Go(func() {
@@ -418,7 +418,7 @@ func (l *Ledger) Decide(ctx context.Context, horse horseracing.HorseNumber, race
 		if err != nil {
 			return err
 		}
-		if !e.isHeld() || state != Entered && state != Absent {
+		if !e.mayBePaid() || state != Entered && state != Absent {
 			return fmt.Errorf("%w: it is %q and cannot become %q: only a sending or unknown entry can become entered or absent", horseracing.ErrInvalidArgument, e.State, state)
 		}
 		e.State, e.Note = state, note

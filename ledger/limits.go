@@ -102,7 +102,7 @@ func Sum(entries []Entry, since time.Time) (paid, held horseracing.BigInt) {
 		case e.Time.Before(since):
 		case e.State == Entered:
 			paid = paid.Add(e.Fee)
-		case e.isHeld():
+		case e.mayBePaid():
 			held = held.Add(e.Fee)
 		}
 	}

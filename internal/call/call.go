@@ -254,9 +254,9 @@ func (c *Caller) attempt(req *http.Request) (resp *http.Response, _ error) {
 			c.log(f, slog.LevelInfo, "the service accepts requests again")
 		}
 	}()
-	if f.last.Number == 0 && len(f.OnSend) > 0 {
-		for _, onSend := range append(f.OnSend, f.ctx.Err) { // the context may end while they run
-			if err := onSend(); err != nil {
+	if f.last.Number == 0 {
+		for _, onSend := range f.OnSend {
+			if err := cmp.Or(onSend(), f.ctx.Err()); err != nil { // the context may end while it runs
 				f.next = decision{stopped: err}
 				return noResponse(req), nil
 			}

@@ -14,7 +14,7 @@ const EmptyDelay = 200 * time.Millisecond
 // Schedule determines when the next poll is due.
 type Schedule struct {
 	Interval time.Duration
-	Failures int // since the last success
+	Failures int // since the last success, which for a Poll is a page that was read
 }
 
 // Wait waits until the next poll is due: an interval after a success, a growing backoff after failures,
