@@ -23,14 +23,17 @@ func IsURL(path string) bool {
 	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
 }
 
-// Name returns path without a password.
+// Name returns path without a password, which the query of a URL may have, too.
 func Name(path string) string {
-	if u, err := url.Parse(path); IsURL(path) && err == nil {
-		return u.Redacted()
-	} else if IsURL(path) {
+	if !IsURL(path) {
+		return path
+	}
+	u, err := url.Parse(path)
+	if err != nil {
 		return "postgres://…"
 	}
-	return path
+	u.RawQuery = ""
+	return u.Redacted()
 }
 
 // ErrNone is returned if there is no ledger.
