@@ -202,18 +202,12 @@ func TestHelpAndMistakesOfThePerson(t *testing.T) {
 	})
 }
 
-// setEnv sets what the program reads of its environment.
-func setEnv(t *testing.T, fake *horseracingtest.Server) {
-	t.Setenv("HORSERACING_BASE_URL", fake.URL)
-	t.Setenv("HORSERACING_API_KEY", fake.APIKey)
-	t.Setenv("HORSERACING_USER_KEY", string(fake.UserKey(0)))
-}
-
-// launch starts the program in a process of its own.
-func launch(t *testing.T, stderr io.Writer, args ...string) (session, *exec.Cmd) {
+// launch starts the program in a process of its own, for the service at url and the keys of a fake.
+func launch(t *testing.T, url string, fake *horseracingtest.Server, stderr io.Writer, args ...string) (session, *exec.Cmd) {
 	t.Helper()
 	command := exec.Command(os.Args[0], args...)
-	command.Env, command.Stderr = append(os.Environ(), asProgram+"=1"), stderr
+	command.Stderr = stderr
+	command.Env = append(os.Environ(), asProgram+"=1", "HORSERACING_BASE_URL="+url, "HORSERACING_API_KEY="+fake.APIKey, "HORSERACING_USER_KEY="+string(fake.UserKey(0)))
 	s := connect(t, &mcp.CommandTransport{Command: command}, nil, "")
 	t.Cleanup(func() { s.Close() })
 	return s, command
@@ -225,10 +219,8 @@ func (c *closer) Close() error { return nil }
 
 func TestNothingOfAResponseIsLogged(t *testing.T) {
 	fake := newFake(t)
-	setEnv(t, fake)
-	t.Setenv("HORSERACING_BASE_URL", double.Echoing(t, "[]", fake.APIKey))
 	var stderr bytes.Buffer
-	s, _ := launch(t, &stderr)
+	s, _ := launch(t, double.Echoing(t, "[]", fake.APIKey), fake, &stderr)
 	for range 5 { // net/http does not always notice
 		double.Equal(t, "the problem", "", s.call("list_open_races", nil, nil))
 	}
@@ -271,10 +263,9 @@ func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
 				t.Skip("a process cannot be interrupted from outside there")
 			}
 			fake := newFake(t)
-			setEnv(t, fake)
 			path := filepath.Join(t.TempDir(), "paid.jsonl")
 			createLedger(t, fake, path)
-			s, command := launch(t, io.Discard, "-ledger", path, "-max-fee", "3", "-daily", "10")
+			s, command := launch(t, fake.URL, fake, io.Discard, "-ledger", path, "-max-fee", "3", "-daily", "10")
 			plan := s.plan(1).Plan
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -321,13 +312,12 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake(t)
-			setEnv(t, fake)
 			folder := t.TempDir()
 			stderr := double.Must(os.Create(filepath.Join(folder, "stderr")))
 			defer stderr.Close()
 			args := []string{"-ledger", filepath.Join(folder, "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
 			createLedger(t, fake, args[1])
-			first, command := launch(t, stderr, args...)
+			first, command := launch(t, fake.URL, fake, stderr, args...)
 			plan := first.plan(1).Plan
 			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
 				command.Process.Kill()
@@ -336,7 +326,7 @@ func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
 			if problem := first.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "protocol: ") {
 				t.Errorf("a killed program responded: %q", problem)
 			}
-			next, _ := launch(t, stderr, args...)
+			next, _ := launch(t, fake.URL, fake, stderr, args...)
 			if problem := next.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "plan_again: nothing was sent") {
 				t.Errorf("after the kill: %q", problem)
 			}

@@ -80,8 +80,6 @@ func TestANarrowTableHasWhatOneDecidesBy(t *testing.T) {
 	double.Golden(t, "testdata/narrow.table", screen.String())
 }
 
-const digits = "the-app-key" // of an application
-
 // newOdd returns the environment of a service whose only entry is a race, a horse and a tournament in one.
 func newOdd(t *testing.T, entry string) []string {
 	t.Helper()
@@ -96,7 +94,7 @@ func newOdd(t *testing.T, entry string) []string {
 		_, _ = io.WriteString(w, "["+entry+"]")
 	}))
 	t.Cleanup(server.Close)
-	return variables(server.URL, digits, "the-users-key")
+	return variables(server.URL, "the-app-key", "the-users-key")
 }
 
 func TestJSONIsWhatWasReceived(t *testing.T) {
