@@ -33,10 +33,10 @@ func TestNewClientChecksTheBaseURL(t *testing.T) {
 		{"http://[::1]:99", nil, "http://[::1]:99/api/v1/races/open"},
 		{"http://game.test", plain, "http://game.test/api/v1/races/open"},
 	} {
-		var sent string
-		c := double.Connect(t, test.url, requested(&sent, "[]"), test.opt)
+		var sent []double.Sent
+		c := double.Connect(t, test.url, &http.Client{Transport: double.TripFunc(double.Noting(&sent, httpmock.NewStringResponder(200, "[]")))}, test.opt)
 		double.Error(t, test.url, nil, "", double.OpenRaces(t.Context(), c))
-		double.Equal(t, test.url+": request", test.want, sent)
+		double.Equal(t, test.url+": request", test.want, sent[0].Request.URL.String())
 		double.Equal(t, test.url+": BaseURL", strings.TrimSuffix(test.want, "/api/v1/races/open"), c.BaseURL())
 	}
 	checkInvalid(t, "without WithPlainHTTP", "horseracing: NewClient: ", errorOf(horseracing.NewClient("http://game.test", double.AppKey)))
@@ -104,19 +104,14 @@ func TestNewClientFromEnvNamesTheVariable(t *testing.T) {
 	}
 }
 
-// requested returns an http.Client that stores the URL of a request, and responds with a body.
-func requested(url *string, body string) *http.Client {
-	return &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
-		*url = req.URL.String()
-		return httpmock.NewStringResponse(http.StatusOK, body), nil
-	})}
-}
-
 // No id reaches another operation than the one it was given to, and Do keeps its path.
 func TestClientKeepsIDsInTheirSegmentAndPathsAsTheyAre(t *testing.T) {
 	const cup, base = "/api/v1/tournaments/", double.Service + "/base"
 	var sent string
-	c := double.Connect(t, base, requested(&sent, `[{"name":"Cup"}]`))
+	c := double.Connect(t, base, &http.Client{Transport: double.TripFunc(func(req *http.Request) (*http.Response, error) {
+		sent = req.URL.String()
+		return double.Respond(200, `[{"name":"Cup"}]`)(req)
+	})})
 	check := func(what, want string, err error) {
 		double.Equal(t, what, want, strings.TrimPrefix(sent, base))
 		double.Equal(t, what+" is invalid", want == "", errors.Is(err, horseracing.ErrInvalidArgument))

@@ -50,17 +50,12 @@ func story(t *testing.T, polls []string, known []horseracing.RaceID, opts ...hor
 }
 
 func TestWatchReportsWhatChanged(t *testing.T) {
-	const (
-		a       = `{"_id":"a","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":1},{"number":2}]}`
-		aMixed  = `{"_id":"a again","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":2},{"number":1}]}`
-		aFuller = `{"_id":"fuller","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":3},{"number":2},{"number":1}]}`
-		aTwice  = `{"_id":"twice","main_race_id":1,"start_time":9000,"registration_deadline":5000,"participants":[{"number":2},{"number":2}]}`
-		aStatus = `{"_id":"status","main_race_id":1,"start_time":9000,"registration_deadline":5000,"status":"In progress","participants":[{"number":1},{"number":2}]}`
-		aLater  = `{"_id":"deadline","main_race_id":1,"start_time":9000,"registration_deadline":5001,"participants":[{"number":1},{"number":2}]}`
-		aMoved  = `{"_id":"start","main_race_id":1,"start_time":9001,"registration_deadline":5000,"participants":[{"number":1},{"number":2}]}`
-		b       = `{"_id":"b","main_race_id":2,"start_time":8000,"registration_deadline":5000,"participants":[]}`
-		c       = `{"_id":"c","main_race_id":3,"start_time":7000,"registration_deadline":5000,"participants":[]}`
-	)
+	a, b, c := listed(3, "a", 1, 2), listed(2, "b"), listed(1, "c")
+	aMixed, aFuller, aTwice := listed(3, "a again", 2, 1), listed(3, "fuller", 3, 2, 1), listed(3, "twice", 2, 2)
+	changed := func(name, old, changed string) string { return strings.Replace(listed(3, name, 1, 2), old, changed, 1) }
+	aStatus := changed("status", "{", `{"status":"In progress",`)
+	aLater := changed("deadline", "{", `{"registration_deadline":5001,`)
+	aMoved := changed("start", "9003", "9004")
 	for name, test := range map[string]struct{ polls, want []string }{
 		"the first poll reports what is open, by start": {[]string{double.List(a, b)}, []string{"opened b", "opened a"}},
 		"no change":                              {[]string{double.List(a), double.List(a)}, []string{"opened a"}},
