@@ -50,7 +50,7 @@ func story(t *testing.T, polls []string, known []horseracing.RaceID, opts ...hor
 }
 
 func TestWatchReportsWhatChanged(t *testing.T) {
-	a, b, c := listed(3, "a", 1, 2), listed(2, "b"), listed(1, "c")
+	a, b, c := listed(3, "a", 1, 2), strings.Replace(listed(4, "b"), "9004", "8000", 1), strings.Replace(listed(5, "c"), "9005", "7000", 1)
 	aMixed, aFuller, aTwice := listed(3, "a again", 2, 1), listed(3, "fuller", 3, 2, 1), listed(3, "twice", 2, 2)
 	changed := func(name, old, changed string) string { return strings.Replace(listed(3, name, 1, 2), old, changed, 1) }
 	aStatus := changed("status", "{", `{"status":"In progress",`)
