@@ -23,7 +23,6 @@ import (
 func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 	const page, open, owned = "<!DOCTYPE html>\n<html><title>403</title></html>", "GET /api/v1/races/open: ", "GET /api/v1/horses/user: "
 	oneCup := func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Tournaments.Get(ctx, "5f")) }
-	missions := func(ctx context.Context, c *horseracing.Client) error { return errorOf(c.Horses.Missions(ctx, 7)) }
 	const unknown = "; the outcome is unknown: call Races.Registered before registering again"
 	for _, test := range []struct {
 		call     func(context.Context, *horseracing.Client) error
@@ -52,7 +51,6 @@ func TestErrorTextSaysWhatIsWrong(t *testing.T) {
 
 		{double.OneHorse, httpmock.NewErrorResponder(double.ErrReset), "GET /api/v1/horses/7: connection reset by peer"},
 		{double.OneHorse, httpmock.NewErrorResponder(tls.RecordHeaderError{Msg: "no TLS"}), "GET /api/v1/horses/7: tls: no TLS; the server does not speak TLS: should the base URL begin with http:// instead?"},
-		{missions, double.Respond(200, "<html>"), "GET /api/v1/horses/missions/7: cannot read the response: expected JSON, got an HTML page, as from a gateway or a login page"},
 
 		// a success that is none
 		{double.OpenRaces, double.Respond(200, `{"error":"maintenance"}`), open + "status 200 OK: maintenance"},

@@ -134,7 +134,7 @@ func TestEachAttemptIsMadeAnew(t *testing.T) {
 		for i, req := range s.requests {
 			info, _ := FromContext(req.Context())
 			body, _ := io.ReadAll(req.Body)
-			equal(t, "info, header, body", []any{Info{Method: "GET", Route: "/", Attempt: i + 1}, http.Header{"X-Api-Key": {"key"}}, "{}"}, []any{info, req.Header, string(body)})
+			equal(t, "info, header, body", []any{Info{Method: "GET", Route: "/", Attempt: i + 1}, http.Header{"X-Api-Key": {"key"}}, "{}", int64(2)}, []any{info, req.Header, string(body), req.ContentLength})
 		}
 	})
 }
