@@ -125,9 +125,7 @@ func TestAFirstPollBacksOffWhileItsSecondPageFails(t *testing.T) {
 
 func TestFollowReportsATieOnceAndContinues(t *testing.T) {
 	double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
-		for i := range horseracing.RaceID(14) {
-			fake.AddRaces(double.Finished(100+i, -10*time.Minute)...)
-		}
+		fake.AddRaces(double.Finished(100, slices.Repeat([]time.Duration{-10 * time.Minute}, 14)...)...)
 		fake.AddRaces(double.Finished(1, -20*time.Minute, -5*time.Minute)...)
 		var f followed
 		f.run(t, fake.Client(), horseracing.FollowQuery{Since: time.Now().Add(-time.Hour)}, 10*time.Minute)

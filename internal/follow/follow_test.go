@@ -82,8 +82,7 @@ func (w *world) resume(t interface{ Fatal(...any) }) {
 	if err != nil || json.Unmarshal(text, &position) != nil {
 		t.Fatal(err)
 	}
-	resumed := newWorld(position, w.progress.Lookback, w.progress.bound)
-	w.progress = resumed.progress
+	w.progress = newWorld(position, w.progress.Lookback, w.progress.bound).progress
 }
 
 // The example of the comment of Progress.

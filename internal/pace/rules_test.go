@@ -221,8 +221,14 @@ func TestRule6ACrawlIsBackAfterAnOutage(t *testing.T) {
 	skipIfShort(t)
 	test := func(t *testing.T, l limit, perSecond float64, refusal Signal, retryAfter, from, length time.Duration) {
 		began, end := simStart.Add(from), simStart.Add(from+length)
-		outage := func(time.Time) (bool, time.Duration) { return false, retryAfter }
-		c := newWorld(1).crawl(&service{refusal: refusal, retryAfter: exact, limit: during(began, end, outage, l)}, 1)
+		outage := func(now time.Time) (bool, time.Duration) {
+			if !now.Before(began) && now.Before(end) {
+				return false, retryAfter
+			}
+			ok, _ := l(now)
+			return ok, 0
+		}
+		c := newWorld(1).crawl(&service{refusal: refusal, retryAfter: exact, limit: outage}, 1)
 		c.run(began)
 		back := end
 		if retryAfter > 0 { // at the end of the last Retry-After

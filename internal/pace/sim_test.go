@@ -104,17 +104,6 @@ func both(a, b limit) limit {
 	}
 }
 
-// during is one limit from one time to another, and a second one, without a Retry-After, before and after.
-func during(began, end time.Time, l, otherwise limit) limit {
-	return func(now time.Time) (bool, time.Duration) {
-		if now.Before(began) || !now.Before(end) {
-			ok, _ := otherwise(now)
-			return ok, 0
-		}
-		return l(now)
-	}
-}
-
 // atRandom refuses a share of all requests besides those beyond a limit.
 func atRandom(share float64, seed uint64, l limit) limit {
 	random := rand.New(rand.NewPCG(seed, 9))
