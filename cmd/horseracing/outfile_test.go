@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,9 +106,7 @@ func TestAFileThatEndsEarlySaysWhatToDo(t *testing.T) {
 		"nothing was written to f yet":                                 {fault: horseracingtest.Fault{Delay: time.Hour, Times: -1}},
 		"races added to f: ":                                           {fault: horseracingtest.Fault{Status: 401, Skip: 150, Times: -1}}, // and no more
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
-			defer fake.Close()
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 			fake.Inject(test.fault)
 			var stderr strings.Builder
 			p := &program{name: "horseracing results", interactive: true, attended: true, stderr: &stderr, reported: time.Now()}

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -178,10 +177,8 @@ func TestWatchWithStateRepeatsAndLosesNothing(t *testing.T) {
 // and loses none.
 func TestThePositionIsWrittenAfterTheLinesThatItCovers(t *testing.T) {
 	for _, follow := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		double.Bubble(t, func(t *testing.T, fake *horseracingtest.Server) {
 			file := filepath.Join(t.TempDir(), "place")
-			fake := horseracingtest.NewServer(horseracingtest.WithInMemory(), horseracingtest.WithClock(time.Now))
-			defer fake.Close()
 			s := &service{Client: fake.Client()}
 			args := []string{"--since", "7d", "--cursor", file, fmt.Sprintf("--follow=%t", follow)}
 			var lines []string
