@@ -24,7 +24,7 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	var sent []*http.Request
 	wire := NewWire(tripFunc(func(req *http.Request) (*http.Response, error) {
 		sent = append(sent, req)
-		return status(200).resp, nil
+		return &http.Response{StatusCode: 200, Body: new(Body)}, nil
 	}))
 	post, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
 	_, err := Once{tripFunc(func(req *http.Request) (*http.Response, error) {

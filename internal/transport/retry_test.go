@@ -35,74 +35,47 @@ func equal(t rapid.TB, what string, want, got any, opts ...cmp.Option) {
 	}
 }
 
-// attempt is the outcome of an attempt.
-type attempt struct {
-	resp *http.Response
-	err  error
-}
-
-func failure(err error) attempt { return attempt{err: err} }
-
 // fails is a transport that always fails.
 func fails(*http.Request) (*http.Response, error) { return nil, errReset }
-
-// status returns an attempt with a response.
-func status(code int) attempt {
-	return attempt{resp: &http.Response{StatusCode: code, Header: http.Header{}, Body: new(Body)}}
-}
-
-func classify(method string, a attempt) (Meaning, bool) {
-	if a.resp == nil {
-		return Classify(method, 0, nil, a.err)
-	}
-	return Classify(method, a.resp.StatusCode, a.resp.Header, a.err)
-}
-
-// after returns the attempt with a Retry-After.
-func (a attempt) after(d time.Duration) attempt {
-	a.resp.Header.Set("Retry-After", d.String())
-	return a
-}
-
-// unusable returns the attempt with a response that cannot be used.
-func (a attempt) unusable(err error) attempt { a.err = err; return a }
 
 func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing.T) {
 	for _, test := range []struct {
 		name        string
-		attempt     attempt
+		status      int    // zero if there is no response
+		retryAfter  string // its header
+		err         error
 		meaning     Meaning
 		read, write bool // may be repeated
 	}{
-		{"200", status(200), Conclusive, false, false},
-		{"403", status(403), Conclusive, false, false},
-		{"404 with a wait", status(404).after(time.Second), Conclusive, false, false},
-		{"499", status(499), Conclusive, false, false},
-		{"408", status(408), Transient, true, false},
-		{"429", status(429), RateLimited, true, true},
-		{"403 with a wait", status(403).after(time.Second), RateLimited, true, false},
-		{"503 with a wait", status(503).after(time.Second), RateLimited, true, false},
-		{"503", status(503), Transient, true, false},
-		{"500 with a wait", status(500).after(time.Second), Transient, true, false},
-		{"a reset", failure(errReset), Transient, true, false},
-		{"no connection", failure(&UnsentError{errReset}), Transient, true, true},
-		{"a certificate", failure(&UnsentError{&tls.CertificateVerificationError{Err: errReset}}), Permanent, false, false},
-		{"no TLS", failure(&UnsentError{tls.RecordHeaderError{}}), Permanent, false, false},
-		{"too large", failure(tooLarge(1)), Permanent, false, false},
-		{"an encoding", status(200).unusable(ErrEncoding), Permanent, false, false},
-		{"a page", status(200).unusable(ErrHTML), Transient, true, false},
-		{"an empty body", status(200).unusable(decode.ErrEmpty), Transient, true, false},
-		{"a body that is cut", status(200).unusable(fmt.Errorf("not valid JSON: %w", io.ErrUnexpectedEOF)), Transient, true, false},
-		{"a body of another shape", status(200).unusable(errors.New("an object does not fit")), Conclusive, false, false},
-		{"nothing, as if the goroutine was ended", attempt{}, Conclusive, false, false},
+		{"200", 200, "", nil, Conclusive, false, false},
+		{"403", 403, "", nil, Conclusive, false, false},
+		{"404 with a wait", 404, "1", nil, Conclusive, false, false},
+		{"499", 499, "", nil, Conclusive, false, false},
+		{"408", 408, "", nil, Transient, true, false},
+		{"429", 429, "", nil, RateLimited, true, true},
+		{"403 with a wait", 403, "1", nil, RateLimited, true, false},
+		{"503 with a wait", 503, "1", nil, RateLimited, true, false},
+		{"503", 503, "", nil, Transient, true, false},
+		{"500 with a wait", 500, "1", nil, Transient, true, false},
+		{"a reset", 0, "", errReset, Transient, true, false},
+		{"no connection", 0, "", &UnsentError{errReset}, Transient, true, true},
+		{"a certificate", 0, "", &UnsentError{&tls.CertificateVerificationError{Err: errReset}}, Permanent, false, false},
+		{"no TLS", 0, "", &UnsentError{tls.RecordHeaderError{}}, Permanent, false, false},
+		{"too large", 0, "", tooLarge(1), Permanent, false, false},
+		{"an encoding", 200, "", ErrEncoding, Permanent, false, false},
+		{"a page", 200, "", ErrHTML, Transient, true, false},
+		{"an empty body", 200, "", decode.ErrEmpty, Transient, true, false},
+		{"a body that is cut", 200, "", fmt.Errorf("not valid JSON: %w", io.ErrUnexpectedEOF), Transient, true, false},
+		{"a body of another shape", 200, "", errors.New("an object does not fit"), Conclusive, false, false},
+		{"nothing, as if the goroutine was ended", 0, "", nil, Conclusive, false, false},
 	} {
 		for method, want := range map[string]bool{http.MethodGet: test.read, http.MethodPost: test.write} {
-			meaning, mayRepeat := classify(method, test.attempt)
+			meaning, mayRepeat := Classify(method, test.status, http.Header{"Retry-After": {test.retryAfter}}, test.err)
 			equal(t, method+" "+test.name+": meaning, and may be repeated", []any{test.meaning, want}, []any{meaning, mayRepeat})
 		}
 	}
 	for code := 500; code <= 599; code++ {
-		meaning, _ := classify(http.MethodGet, status(code))
+		meaning, _ := Classify(http.MethodGet, code, nil, nil)
 		equal(t, "status "+strconv.Itoa(code), Transient, meaning)
 	}
 }
