@@ -251,7 +251,8 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 }
 
 // Watch polls the open races until ctx is done, and yields a snapshot after each poll. The first
-// reports all races as opened, except those in Known. Snapshots share races, so do not modify them.
+// reports what has changed since Last, and without it all races as opened, except those in Known. Snapshots
+// share races with each other and with Last, so do not modify them.
 //
 // If a poll fails, Watch yields its error with the last snapshot, without changes, and polls again
 // after a backoff of up to five minutes, or a Retry-After of up to an hour. Only an error that
@@ -271,7 +272,7 @@ func (s *RacesService) Watch(ctx context.Context, q WatchQuery) iter.Seq2[Snapsh
 			yield(Snapshot{}, op.invalid(cmp.Or(problem, errNilContext)))
 			return
 		}
-		w := watch{RacesService: s, op: op, known: slices.Clone(q.Known)}
+		w := watch{RacesService: s, op: op, last: Snapshot{Races: slices.Clone(q.Last)}, known: slices.Clone(q.Known)}
 		w.run(ctx, cmp.Or(q.Interval, 15*time.Second), yield)
 	}
 }

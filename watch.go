@@ -15,7 +15,8 @@ import (
 // WatchQuery configures [RacesService.Watch].
 type WatchQuery struct {
 	Interval time.Duration // time between polls; default 15s
-	Known    []RaceID      // races that are not reported as opened when they are listed for the first time, such as those of the last snapshot before a restart
+	Last     []Race        // the races of the last snapshot before a restart: the first one then reports what has changed since
+	Known    []RaceID      // races that are not reported as opened when they are listed for the first time, if only their ids were kept
 }
 
 // Snapshot is the list of open races after a poll.

@@ -2,6 +2,7 @@ package horseracing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,7 +21,7 @@ import (
 
 // story returns the changes and the errors that a watch yields until a race with the id "end"
 // opens; an error with how many races its snapshot has.
-func story(t *testing.T, polls []string, known []horseracing.RaceID, opts ...horseracing.Option) (lines []string) {
+func story(t *testing.T, polls []string, q horseracing.WatchQuery, opts ...horseracing.Option) (lines []string) {
 	const end = `{"_id":"end","main_race_id":99}`
 	var lists []httpmock.Responder
 	for _, list := range append(polls, double.List(end), double.List(end)) {
@@ -28,7 +29,7 @@ func story(t *testing.T, polls []string, known []horseracing.RaceID, opts ...hor
 		lists = append(lists, httpmock.NewStringResponder(status, list))
 	}
 	client := double.Client(t, double.InTurn(lists...), append(opts, double.NoRetries())...)
-	for s, err := range client.Races.Watch(double.Within(t, 24*time.Hour), horseracing.WatchQuery{Known: known}) {
+	for s, err := range client.Races.Watch(double.Within(t, 24*time.Hour), q) {
 		if err != nil {
 			lines = append(lines, fmt.Sprint("error ", len(s.Races)))
 			double.Equal(t, "changes with an error", 0, len(s.Changes))
@@ -73,7 +74,7 @@ func TestWatchReportsWhatChanged(t *testing.T) {
 		"a failed poll":                          {[]string{"500", double.List(a), "500", "500", double.List(b)}, []string{"error 0", "opened a", "error 1", "error 1", "closed a was a", "opened b"}},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			double.Equal(t, "changes", test.want, story(t, test.polls, nil))
+			double.Equal(t, "changes", test.want, story(t, test.polls, horseracing.WatchQuery{}))
 		})
 	}
 }
@@ -83,9 +84,22 @@ func TestWatchDoesNotReportKnownRacesAsOpened(t *testing.T) {
 	a, b, later := listed(1, "a"), listed(2, "b"), listed(4, "later")
 	synctest.Test(t, func(t *testing.T) {
 		known := []horseracing.RaceID{1, 3, 4}
-		got := story(t, []string{double.List(a, b), double.List(listed(1, "a1", 1), b, later), double.List(b), double.List(a, b)}, known)
+		got := story(t, []string{double.List(a, b), double.List(listed(1, "a1", 1), b, later), double.List(b), double.List(a, b)}, horseracing.WatchQuery{Known: known})
 		double.Equal(t, "changes", []string{"opened b", "updated a1 was a", "closed a1 was a1", "closed later was later", "opened a"}, got)
 		double.Equal(t, "the query", []horseracing.RaceID{1, 3, 4}, known)
+	})
+}
+
+// Neither an empty list nor a race that cannot be read means that a race closed while the program did not run.
+func TestWatchReportsWhatChangedSinceTheLastSnapshot(t *testing.T) {
+	last := make([]horseracing.Race, 4)
+	for i := range last {
+		double.NoError(t, json.Unmarshal([]byte(listed(i+1, fmt.Sprint("last", i+1))), &last[i]))
+	}
+	unreadable := `{"_id":"x","main_race_id":1,"start_time":"soon"}`
+	synctest.Test(t, func(t *testing.T) {
+		got := story(t, []string{"500", "[]", double.List(unreadable, listed(2, "b"), listed(3, "c", 1), listed(5, "e"))}, horseracing.WatchQuery{Last: last})
+		double.Equal(t, "changes", []string{"error 4", "closed last4 was last4", "opened e", "updated c was last3", "error 4"}, got)
 	})
 }
 
@@ -152,7 +166,7 @@ func TestWatchKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 		"without any id nothing closes":             {[]string{double.List(a, b), double.List(without, c), double.List(c)}, []string{"opened a", "opened b", "opened c", "error 3", "closed a was a", "closed b was b"}},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			double.Equal(t, "changes", test.want, story(t, test.polls, nil))
+			double.Equal(t, "changes", test.want, story(t, test.polls, horseracing.WatchQuery{}))
 			handled := 0
 			handler := horseracing.WithSkipHandler(func(_ context.Context, err error) {
 				_, ok := errors.AsType[*horseracing.DecodeError](err)
@@ -160,7 +174,7 @@ func TestWatchKeepsTheLastStateOfAnUnreadableRace(t *testing.T) {
 				handled++
 			})
 			want := slices.DeleteFunc(slices.Clone(test.want), func(line string) bool { return strings.HasPrefix(line, "error") })
-			double.Equal(t, "changes with a handler", want, story(t, test.polls, nil, handler))
+			double.Equal(t, "changes with a handler", want, story(t, test.polls, horseracing.WatchQuery{}, handler))
 			double.Equal(t, "handled", len(test.want)-len(want), handled)
 		})
 	}

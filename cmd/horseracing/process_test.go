@@ -171,6 +171,13 @@ func TestWatchWithStateRepeatsAndLosesNothing(t *testing.T) {
 	double.Equal(t, "the next run", "", printed)
 	writeFile(t, dir+"/state", "{")
 	expect(t, environment(fake), result{status: 1, stderr: "was not written by --state, or is damaged"}, "watch", "--state", dir+"/state")
+
+	double.NoError(t, os.Remove(dir+"/state"))
+	fake.RemoveRaces(2, 3, 4, 5)
+	_, _ = watch(func() {}, append(jq, "--new")...) // no race is open
+	fake.AddRaces(race(6, 1e18))
+	printed, _ = watch(func() {}, append(jq, "--new")...)
+	double.Equal(t, "opened since a run without races", "opened 6\n", printed)
 }
 
 // A program that is killed while it prints a line, or that cannot print it, prints it again

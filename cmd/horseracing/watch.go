@@ -59,8 +59,8 @@ func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) e
 		return err
 	}
 	defer known.close()
-	table, isFirst := newSheet(w.view), true
-	for poll, err := range s.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval}) {
+	table, isSilent := newSheet(w.view), w.isNew && !known.isContinued
+	for poll, err := range s.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval, Last: known.Races}) {
 		switch {
 		case endsReading(err):
 			return err
@@ -68,13 +68,7 @@ func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) e
 			w.p.complain(err)
 			continue
 		}
-		changes := poll.Changes
-		if isFirst && known.isContinued {
-			changes = known.changes(poll.Races)
-		}
-		isSilent := isFirst && w.isNew && !known.isContinued
-		isFirst = false
-		for _, c := range changes {
+		for _, c := range poll.Changes {
 			line := change{Kind: c.Kind, Race: c.Race, Time: time.Now().UTC().Truncate(time.Second), Changed: changed(c)}
 			if !isSilent && w.fits(&line) {
 				if err := w.report(ctx, table, &line); err != nil {
@@ -82,6 +76,13 @@ func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) e
 				}
 			}
 			known.note(c)
+			if err := known.replace(known); err != nil {
+				return err
+			}
+		}
+		isSilent = false
+		if !known.isContinued { // also if no race is open
+			known.isContinued = true
 			if err := known.replace(known); err != nil {
 				return err
 			}
@@ -161,38 +162,6 @@ func (r *reported) read() error {
 	return stored.check(r.origin, r.path)
 }
 
-// find returns the race as it was reported last, or nil.
-func (r *reported) find(race *horseracing.Race) *horseracing.Race {
-	at := slices.IndexFunc(r.Races, func(known horseracing.Race) bool { return keyOf(&known) == keyOf(race) })
-	if at < 0 {
-		return nil
-	}
-	return &r.Races[at]
-}
-
-// changes returns what has changed since the races were reported.
-func (r *reported) changes(races []horseracing.Race) (all []horseracing.RaceChange) {
-	now := reported{Races: races}
-	for i := range r.Races {
-		if last := r.Races[i]; now.find(&last) == nil {
-			all = append(all, horseracing.RaceChange{Kind: horseracing.RaceClosed, Race: &last, Previous: &last})
-		}
-	}
-	for i := range races {
-		race, last := races[i], r.find(&races[i])
-		if last == nil {
-			all = append(all, horseracing.RaceChange{Kind: horseracing.RaceOpened, Race: &race})
-			continue
-		}
-		before := *last
-		c := horseracing.RaceChange{Kind: horseracing.RaceUpdated, Race: &race, Previous: &before}
-		if len(changed(c)) > 0 {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
 // note notes that a change was reported.
 func (r *reported) note(c horseracing.RaceChange) {
 	r.Races = slices.DeleteFunc(r.Races, func(known horseracing.Race) bool { return keyOf(&known) == keyOf(c.Race) })
@@ -218,7 +187,6 @@ func changed(c horseracing.RaceChange) (parts []string) {
 		add(!c.Race.Has(horse.Number), "horse %d left", horse.Number)
 	}
 	add(!c.Race.RegistrationDeadline.Equal(c.Previous.RegistrationDeadline.Time), "closes %s", minute(c.Race.RegistrationDeadline.Time))
-	add(!c.Race.StartTime.Equal(c.Previous.StartTime.Time), "starts %s", minute(c.Race.StartTime.Time))
 	add(c.Race.Status != c.Previous.Status, "status %q", c.Race.Status)
 	return parts
 }
