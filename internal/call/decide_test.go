@@ -26,13 +26,9 @@ func equal(t *testing.T, what string, want, got any) {
 func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 	const wait = 100 * time.Millisecond // half of the first backoff
 	ended := context.Canceled
-	status := func(code int) Attempt { return Attempt{Number: 1, Status: code} }
 	after := func(code int, seconds string) Attempt {
 		return Attempt{Number: 1, Status: code, Header: http.Header{"Retry-After": {seconds}}}
 	}
-	failed := func(err error) Attempt { return Attempt{Number: 1, Err: err} }
-	late := func(a Attempt) Attempt { a.refusedFor = time.Hour; return a }
-	nth := func(number int, a Attempt) Attempt { a.Number = number; return a }
 	for name, test := range map[string]struct {
 		method   string // PAGE is a GET for a page
 		max      int
@@ -41,31 +37,31 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 		ended    error
 		want     decision
 	}{
-		"a success earns a token":           {"GET", 3, status(200), 0, nil, decision{cost: -1}},
-		"a success gives back its retries":  {"GET", 3, nth(3, status(200)), 2, nil, decision{cost: -10}},
-		"and those of a page":               {"PAGE", 3, nth(3, status(200)), 2, nil, decision{cost: -2}},
-		"a failure":                         {"GET", 3, status(500), 0, nil, decision{again: true, wait: wait, cost: 5}},
-		"a page that fails":                 {"PAGE", 3, status(500), 0, nil, decision{again: true, wait: wait, cost: 1}},
-		"the backoff doubles":               {"GET", 3, nth(3, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 5}},
+		"a success earns a token":           {"GET", 3, Attempt{Number: 1, Status: 200}, 0, nil, decision{cost: -1}},
+		"a success gives back its retries":  {"GET", 3, Attempt{Number: 3, Status: 200}, 2, nil, decision{cost: -10}},
+		"and those of a page":               {"PAGE", 3, Attempt{Number: 3, Status: 200}, 2, nil, decision{cost: -2}},
+		"a failure":                         {"GET", 3, Attempt{Number: 1, Status: 500}, 0, nil, decision{again: true, wait: wait, cost: 5}},
+		"a page that fails":                 {"PAGE", 3, Attempt{Number: 1, Status: 500}, 0, nil, decision{again: true, wait: wait, cost: 1}},
+		"the backoff doubles":               {"GET", 3, Attempt{Number: 3, Status: 500}, 2, nil, decision{again: true, wait: 4 * wait, cost: 5}},
 		"and heeds a Retry-After":           {"GET", 3, after(500, "2"), 0, nil, decision{again: true, wait: 2*time.Second + wait, cost: 5}},
-		"a write that may have had effect":  {"POST", 3, status(500), 0, nil, decision{}},
-		"a refusal costs nothing":           {"GET", 3, status(429), 0, nil, decision{again: true}},
+		"a write that may have had effect":  {"POST", 3, Attempt{Number: 1, Status: 500}, 0, nil, decision{}},
+		"a refusal costs nothing":           {"GET", 3, Attempt{Number: 1, Status: 429}, 0, nil, decision{again: true}},
 		"even for longer than it may wait":  {"GET", 3, after(429, "60"), 0, nil, decision{again: true}}, // the pace ends the call
 		"a Retry-After that is too long":    {"GET", 3, after(500, "16"), 0, nil, decision{}},
 		"one of a page is cut":              {"PAGE", 3, after(500, "16"), 0, nil, decision{again: true, wait: 15 * time.Second, cost: 1}},
-		"refusals count":                    {"GET", 3, nth(4, status(500)), 0, nil, decision{}},
-		"also at the end":                   {"GET", 3, nth(4, status(429)), 3, nil, decision{}},
-		"not for a page":                    {"PAGE", 3, nth(9, status(500)), 2, nil, decision{again: true, wait: 4 * wait, cost: 1}},
-		"a page fails too often":            {"PAGE", 3, nth(9, status(500)), 3, nil, decision{}},
-		"it is refused after its last":      {"PAGE", 3, nth(9, status(429)), 3, nil, decision{again: true}},
-		"nothing was accepted for an hour":  {"PAGE", 3, late(status(429)), 0, nil, decision{}},
-		"which a single call may wait for":  {"GET", 3, late(status(429)), 0, nil, decision{again: true}},
-		"none of a page":                    {"PAGE", 0, status(429), 0, nil, decision{}},
-		"the context ended after a failure": {"GET", 3, status(500), 0, ended, decision{stopped: ended}},
-		"after the last retry":              {"GET", 3, nth(4, status(500)), 3, ended, decision{stopped: ended}},
-		"after a conclusive response":       {"GET", 3, status(404), 0, ended, decision{cost: -1}},
-		"after a failure that is for good":  {"GET", 3, failed(transport.ErrTooLarge), 0, ended, decision{}},
-		"it ended the attempt":              {"GET", 3, failed(context.Canceled), 0, ended, decision{}},
+		"refusals count as attempts":        {"GET", 3, Attempt{Number: 4, Status: 500}, 0, nil, decision{}},
+		"a refusal of the last attempt":     {"GET", 3, Attempt{Number: 4, Status: 429}, 3, nil, decision{}},
+		"but not those of a page":           {"PAGE", 3, Attempt{Number: 9, Status: 500}, 2, nil, decision{again: true, wait: 4 * wait, cost: 1}},
+		"a page fails too often":            {"PAGE", 3, Attempt{Number: 9, Status: 500}, 3, nil, decision{}},
+		"it is refused after its last":      {"PAGE", 3, Attempt{Number: 9, Status: 429}, 3, nil, decision{again: true}},
+		"nothing was accepted for an hour":  {"PAGE", 3, Attempt{Number: 1, Status: 429, refusedFor: time.Hour}, 0, nil, decision{}},
+		"which a single call may wait for":  {"GET", 3, Attempt{Number: 1, Status: 429, refusedFor: time.Hour}, 0, nil, decision{again: true}},
+		"no retries of a page":              {"PAGE", 0, Attempt{Number: 1, Status: 429}, 0, nil, decision{}},
+		"the context ended after a failure": {"GET", 3, Attempt{Number: 1, Status: 500}, 0, ended, decision{stopped: ended}},
+		"it ended after the last retry":     {"GET", 3, Attempt{Number: 4, Status: 500}, 3, ended, decision{stopped: ended}},
+		"it ended after a response":         {"GET", 3, Attempt{Number: 1, Status: 404}, 0, ended, decision{cost: -1}},
+		"it ended, and none may follow":     {"GET", 3, Attempt{Number: 1, Err: transport.ErrTooLarge}, 0, ended, decision{}},
+		"it ended the attempt":              {"GET", 3, Attempt{Number: 1, Err: context.Canceled}, 0, ended, decision{}},
 	} {
 		r := &Request{Info: Info{Method: test.method}, Retry: Retry{Max: test.max, MinWait: 2 * wait, MaxWait: 15 * time.Second}}
 		if r.IsPage = test.method == "PAGE"; r.IsPage {
