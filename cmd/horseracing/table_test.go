@@ -80,23 +80,6 @@ func TestANarrowTableHasWhatOneDecidesBy(t *testing.T) {
 	double.Golden(t, "testdata/narrow.table", screen.String())
 }
 
-// newOdd returns the environment of a service whose only entry is a race, a horse and a tournament in one.
-func newOdd(t *testing.T, entry string) []string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		entry := entry
-		var query struct {
-			From int64 `json:"start_time_from"`
-		}
-		if _ = json.NewDecoder(r.Body).Decode(&query); strings.HasSuffix(r.URL.Path, "results") && query.From != 0 && query.From <= 1748774562859 {
-			entry = ""
-		}
-		_, _ = io.WriteString(w, "["+entry+"]")
-	}))
-	t.Cleanup(server.Close)
-	return variables(server.URL, "the-app-key", "the-users-key")
-}
-
 func TestJSONIsWhatWasReceived(t *testing.T) {
 	t.Parallel()
 	const (
@@ -105,13 +88,25 @@ func TestJSONIsWhatWasReceived(t *testing.T) {
 		want = `{"weather":"a\/b` + "\u202e" + `","wind":"` + "\ufffd" + `","_id":"t7","main_race_id":7.0,"number":7,"start_time":1748774562859,"entry_fee":1000000000000000000000,` +
 			`"prizes":[1000000000000000000000,0.50,1e-2],"min_level":0,"info":{"surface":null},"participants":[{"number":5,"total":0,"lane":0}],"final_order":[0],"it is [redacted]":"[redacted], 1e21"}`
 	)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := "[" + entry + "]" // a race, a horse and a tournament in one
+		var query struct {
+			From int64 `json:"start_time_from"`
+		}
+		if _ = json.NewDecoder(r.Body).Decode(&query); strings.HasSuffix(r.URL.Path, "results") && query.From != 0 && query.From <= 1748774562859 {
+			body = "[]"
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	service := variables(server.URL, "the-app-key", "the-users-key")
 	file := filepath.Join(t.TempDir(), "file")
 	for _, args := range []string{"open", "race 7", "results", "results --follow --since 2025-01-01 -n 1", "results --since 2025-01-01 --cursor " + file + ".position",
 		"horse 7", "owned", "tournaments", "tournaments t7", "tournaments --finished"} {
-		double.Equal(t, args, result{stdout: want + "\n"}, run(t, newOdd(t, entry), strings.Fields(args)...))
+		double.Equal(t, args, result{stdout: want + "\n"}, run(t, service, strings.Fields(args)...))
 	}
 	for range 2 { // it is not added twice
-		run(t, newOdd(t, entry), "results", "--since", "2025-01-01", "-o", file)
+		run(t, service, "results", "--since", "2025-01-01", "-o", file)
 	}
 	double.Equal(t, "-o", []string{want + "\n"}, linesOf(t, file))
 }
