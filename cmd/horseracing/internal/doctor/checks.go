@@ -104,10 +104,10 @@ func share(races []entry, has func(entry) bool) (n int) {
 // bodies sends two requests whose responses differ if the body arrives.
 func (d *Doctor) bodies(ctx context.Context) (mark, string) {
 	d.top = d.page(ctx, 0)
-	if e, ok := d.err.(statusError); ok && e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests { //nolint:errorlint // as fail noted it
+	if refusal := d.err; refusal != nil && d.probe.status/100 == 4 && d.probe.status != http.StatusTooManyRequests {
 		d.err = nil
 		without, _ := d.get(ctx, resultsPath, nil)
-		return bad, fmt.Sprintf("a GET request with a body is refused: %v; without a body the response has status %d", e, without)
+		return bad, fmt.Sprintf("a GET request with a body is refused: %v; without a body the response has status %d", refusal, without)
 	}
 	from := lowest(d.top)
 	if from == 0 {

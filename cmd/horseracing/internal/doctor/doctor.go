@@ -120,20 +120,14 @@ func (d *Doctor) get(ctx context.Context, path string, body any) (status int, te
 	case captured.StatusCode == 0:
 		d.fail(err)
 	case isUnread(err):
-		d.fail(statusError{path, captured.StatusCode, shapeOf(captured.Body)})
+		d.failBy(path, captured.StatusCode, captured.Body)
 	}
 	return captured.StatusCode, captured.Body
 }
 
-// statusError is a response that is not what a check needs.
-type statusError struct {
-	path   string
-	status int
-	shape  string
-}
-
-func (e statusError) Error() string {
-	return fmt.Sprintf("%s: status %d, %s", e.path, e.status, e.shape)
+// failBy notes a response that is not what the check needs.
+func (d *Doctor) failBy(path string, status int, text []byte) {
+	d.fail(fmt.Errorf("%s: status %d, %s", path, status, shapeOf(text)))
 }
 
 // page requests a page of finished races of tier 5, the latest ones that start before an
@@ -145,7 +139,7 @@ func (d *Doctor) page(ctx context.Context, before int64) []entry {
 	}
 	status, text := d.get(ctx, resultsPath, body)
 	if shape := shapeOf(text); status >= 300 || status != http.StatusNoContent && shape != "null" && !strings.HasPrefix(shape, "an array") {
-		d.fail(statusError{resultsPath, status, shape})
+		d.failBy(resultsPath, status, text)
 	}
 	return decodeEntries(text)
 }
@@ -163,6 +157,7 @@ type probe struct {
 	broken   map[string]bool // the paths to which a request failed
 	isAlive  bool            // another path has responded
 	date     time.Time       // of the newest response
+	status   int             // of the last request, or zero if it got no response
 }
 
 // fail notes a request that failed.
@@ -187,6 +182,7 @@ func (p *probe) isDown() bool { return p.requests >= 10 && 2*p.failed > p.reques
 func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 	return connection.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		p.requests++
+		p.status = 0
 		resp, err := next.RoundTrip(req)
 		if err != nil {
 			if req.Context().Err() == nil {
@@ -194,6 +190,7 @@ func (p *probe) wrap(next http.RoundTripper) http.RoundTripper {
 			}
 			return resp, err
 		}
+		p.status = resp.StatusCode
 		p.date, _ = http.ParseTime(resp.Header.Get("Date"))
 		if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests { // other refusals are findings
 			p.fail(fmt.Sprint(resp.StatusCode), req)
