@@ -233,7 +233,7 @@ func (b *backend) newRequest(ctx context.Context, op operation, opts []CallOptio
 	case op.method == http.MethodGet:
 		r.Priority = max(pace.Reads, op.priority)
 	}
-	r.IsPage, r.Retry, r.OnSend = op.isPage, call.Retry(r.config.retry), r.config.onSend
+	r.IsPage, r.Retry, r.OnSend, r.OnRetry = op.isPage, call.Retry(r.config.retry), r.config.onSend, registration.Look(ctx)
 	isLook := op.id != nil && registration.IsUncached(ctx) // of package ledger
 	r.NoCache = op.noCache || r.hasReadBody || isLook
 	return r, nil

@@ -31,6 +31,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -188,7 +189,8 @@ func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registratio
 // registration is sent, after the client has waited for its turn, Register looks at the race, which takes one request
 // past caches, and checks entries and budgets again, together with what other processes wrote. If the race lists
 // the horse already, the error is ErrEntered; if its fee is not fee, ErrFee; if it cannot be read, the error says so.
-// In these cases nothing is sent or written. A retry after a refusal with status 429 does not look again.
+// In these cases nothing is sent or written. Before a retry, after a status 429 or if there was no connection, Register
+// looks again, and does not send again if the fee has changed or the race cannot be read; if it lists the horse, the entry is Entered.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown, the
 // entry is Unknown: call [Ledger.Settle] at once, and again when its error says so. If it
@@ -211,15 +213,22 @@ func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registratio
 // the outcome is unknown, and errors.Is also finds the error of ctx. No other attempt follows.
 // Register still reads the race if the registration was refused, for at most 30 seconds, and still writes the
 // outcome. If it cannot be written, Register tries again for 20 seconds, as a database server may be restarting; then
-// the error matches [ErrUnrecorded]. So Register returns at most 90 seconds after ctx has ended, unless
+// the error matches [ErrUnrecorded]. It tries as long if the commit before the request failed, after which nothing is sent. So Register returns at most 90 seconds after ctx has ended, unless
 // [horseracing.WithAttemptTimeout] is longer than 30 seconds.
 func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee horseracing.BigInt, opts ...horseracing.CallOption) (entry Entry, err error) {
 	if entry, err = l.precheck(ctx, r, fee); err != nil {
 		return entry, err
 	}
-	isSent := false
+	isSent, isListed := false, false
 	var refusal error // by this ledger
-	_, err = l.client.Races.Register(transport.Await(ctx), r, append(slices.Clip(opts), horseracing.OnSend(func() error {
+	awaiting := registration.BeforeRetry(transport.Await(ctx), func() error {
+		_, err := l.look(ctx, r, fee)
+		if isListed = errors.Is(err, ErrEntered); err == nil {
+			return nil
+		}
+		return cmp.Or(ctx.Err(), fmt.Errorf("it was not sent again: %v", err)) //nolint:errorlint // the sentinels mean that nothing was sent
+	})
+	_, err = l.client.Races.Register(awaiting, r, append(slices.Clip(opts), horseracing.OnSend(func() error {
 		if entry, refusal = l.look(ctx, r, fee); refusal == nil {
 			entry, refusal = l.send(ctx, r, fee)
 		}
@@ -234,7 +243,9 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		return entry, err
 	}
 	entry.Note = note(err)
-	entry.State, err = l.outcome(ctx, r, err)
+	if entry.State, err = l.outcome(ctx, r, err); isListed {
+		entry.State = Entered
+	}
 	entry, failed := l.record(ctx, entry)
 	if entry.State == Entered {
 		err = nil

@@ -571,6 +571,44 @@ func TestALookSeesAFeeThatRisesWhileTheRegistrationWaits(t *testing.T) {
 	})
 }
 
+// Minutes may pass until a registration is sent again that was refused with a 429, or found no connection.
+func TestRegisterLooksAgainBeforeARetry(t *testing.T) {
+	for name, test := range map[string]struct {
+		fee     int64 // of the race when the registration is sent again
+		entered bool  // by somebody else
+		want    error
+		text    string
+		state   ledger.State
+		sent    int
+	}{
+		"nothing has changed": {10, false, nil, "", ledger.Entered, 2},
+		"the fee has risen":   {90, false, horseracing.ErrRateLimited, "it was not sent again: ledger: horse 1 in race 1: fee not allowed: the race costs 90", ledger.Refused, 1},
+		"it lists the horse":  {10, true, nil, "", ledger.Entered, 1},
+	} {
+		double.Run(t, name, func(t *testing.T) {
+			fake := newFake(t, 1)
+			l := lookingLedger(t, fake, fake.Client())
+			isFirst := true
+			fake.Handle("POST /api/v1/races/register", func(horseracingtest.Request) (horseracingtest.Response, bool) {
+				closes, horses := horseracing.NewTimestamp(fake.Now().Add(time.Hour)), []horseracing.RaceParticipant{{Number: 9999}}
+				if test.entered {
+					horses = append(horses, horseracing.RaceParticipant{Number: fake.Horses(0)[0]})
+				}
+				if isFirst {
+					fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(test.fee), Participants: horses})
+				}
+				defer func() { isFirst = false }()
+				return horseracingtest.Response{Status: http.StatusTooManyRequests}, isFirst
+			})
+			e, err := register(t, l, fake, 1)
+			expectError(t, test.want, err, test.text)
+			double.Equal(t, "is an error of the ledger", false, errors.Is(err, ledger.ErrFee))
+			double.Equal(t, "the state", test.state, e.State)
+			expectSent(t, fake, test.sent)
+		})
+	}
+}
+
 // In a backoff one request at a time is sent, and it is the look's own registration that is being sent.
 func TestALookWaitsForItsOwnRegistrationAtMostFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

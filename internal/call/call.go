@@ -35,6 +35,7 @@ type Request struct {
 	NoCache   bool // a cached response must not be used
 	Retry     Retry
 	OnSend    []func() error // called once, before the first attempt
+	OnRetry   []func() error // called before each later one
 }
 
 // Info names a request, without keys.
@@ -254,12 +255,14 @@ func (c *Caller) attempt(req *http.Request) (resp *http.Response, _ error) {
 			c.log(f, slog.LevelInfo, "the service accepts requests again")
 		}
 	}()
-	if f.last.Number == 0 {
-		for _, onSend := range f.OnSend {
-			if err := cmp.Or(onSend(), f.ctx.Err()); err != nil { // the context may end while it runs
-				f.next = decision{stopped: err}
-				return noResponse(req), nil
-			}
+	hooks := f.OnSend
+	if f.last.Number > 0 {
+		hooks = f.OnRetry
+	}
+	for _, hook := range hooks {
+		if err := cmp.Or(hook(), f.ctx.Err()); err != nil { // the context may end while it runs
+			f.next = decision{stopped: err}
+			return noResponse(req), nil
 		}
 	}
 	if c.header(req.Header); f.NoCache { // beside the cookies that the http.Client has added
