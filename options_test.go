@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -235,6 +236,7 @@ func TestRetrySaysWhatEndsAWait(t *testing.T) {
 			double.Equal(t, "requests", cmp.Or(test.requests, len(sent)), len(sent))
 			double.Error(t, "error", test.want, test.text, err)
 			double.Equal(t, "RetryAfter", test.left, api.RetryAfter)
+			double.FailIf(t, api.Attempts == 0 && strings.Contains(fmt.Sprint(err), "; wait"), "it says twice how long to wait: %v", err)
 		})
 	}
 }

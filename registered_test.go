@@ -102,6 +102,7 @@ func TestRegisteredTrustsOnlyTheRaceThatWasRequested(t *testing.T) {
 		{race + others + `,` + race + `,"participants":[{"number":7}]}`, "in"},
 		{race + others + `,` + race + `,"entry_fee":{},"participants":[]}`, "later"},
 		{race + others + `,{"main_race_id":11,"registration_deadline":4102444800000,"start_time":4102444800000,"participants":[]}`, "later"},
+		{`{"main_race_id":11,` + later + others + `,` + race + `,"participants":[{"number":8},{}]}`, "never"},
 		// the response does not list the participants
 		{race + `}`, "never"},
 		{race + `,"participants":[{"number":8},{}]}`, "never"},
