@@ -143,6 +143,34 @@ func ExampleRacesService_Follow() {
 	// race 4
 }
 
+// A crawl of the past that is interrupted and continues in another process. It goes back in time:
+// for races that finish later, use a Follower.
+func ExampleCursor() {
+	fake := horseracingtest.NewServer(horseracingtest.WithHistory(25), horseracingtest.WithSchedule(0))
+	defer fake.Close()
+	ctx := context.Background()
+
+	pager := fake.Client().Races.Results(horseracing.ResultsQuery{Since: fake.Now().AddDate(-1, 0, 0)})
+	first, err := pager.Take(ctx, 10)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stored := pager.Cursor().String() // together with the races
+
+	cursor, err := horseracing.ParseCursor(stored)
+	if err != nil {
+		log.Fatal(err)
+	}
+	older := fake.Client().Races.Results(horseracing.ResultsQuery{Resume: cursor}) // with the same Since
+	rest, err := older.Take(ctx, 1000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(first), "races, then", len(rest), "older ones:", rest[0].StartTime.Before(first[9].StartTime.Time))
+	// Output:
+	// 10 races, then 15 older ones: true
+}
+
 // CheckEntry names every documented reason why a horse cannot enter a race.
 func ExampleRace_CheckEntry() {
 	fake := horseracingtest.NewServer(horseracingtest.WithHistory(0), horseracingtest.WithSchedule(0))

@@ -419,3 +419,21 @@ func TestARaceIsReadBackFromADatabaseAsItWas(t *testing.T) {
 		write(t, db, `DROP TABLE races`)
 	}
 }
+
+// BenchmarkOpenAndRegister shows what a ledger costs that has many entries.
+func BenchmarkOpenAndRegister(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		for name, opts := range map[string][]ledger.Option{"": nil, " with budgets": {ledger.WithBudget(tokens(10_000_000)), ledger.WithDailyBudget(tokens(10_000_000), time.UTC)}} {
+			b.Run(fmt.Sprint(n, " entries", name), func(b *testing.B) {
+				fake := newFake(b, b.N)
+				db := create(b, fake.Client())
+				write(b, db, `INSERT INTO horseracing_entries (horse, race, sent_at, fee, state, note) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+SELECT 77, i, $2 - i * CAST(860000000 AS BIGINT), CAST(10 + i % 5 AS TEXT), CASE WHEN i % 4 = 0 THEN 'refused' ELSE 'entered' END, '' FROM n`, n, time.Now().Add(-time.Minute).UnixMicro())
+				b.ResetTimer()
+				for race := range b.N {
+					double.Must(register(b, open(db, fake.Client(), opts...), fake, 1+race))
+				}
+			})
+		}
+	}
+}

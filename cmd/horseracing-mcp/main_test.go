@@ -111,7 +111,7 @@ func inMemoryAs(t *testing.T, fake *horseracingtest.Server, set settings, host *
 	if set.path != "" {
 		createLedger(t, fake, set.path)
 	}
-	double.NoError(t, program.init(&connection.Service{Client: fake.Client(program.options()...), UserKey: fake.UserKey(0), From: connection.Variables}))
+	double.NoError(t, program.init(&connection.Service{Client: fake.Client(program.options()...), APIKey: fake.APIKey, UserKey: fake.UserKey(0), From: connection.Variables}))
 	server := double.Must(program.Connect(t.Context(), there, nil))
 	s := connect(t, here, host, version)
 	t.Cleanup(func() {

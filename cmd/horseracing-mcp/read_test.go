@@ -159,7 +159,14 @@ func TestNoKeyAndNoInstructionLeavesItsField(t *testing.T) {
 	fake.Inject(horseracingtest.Fault{Path: "/", Status: 403, Body: echo})
 	problem := s.call("list_owned_horses", nil, nil)
 	double.FailIf(t, !strings.HasPrefix(problem, "unauthorized: ") || !strings.Contains(problem, `the service's words: "`+instruction), "%v", problem)
-	said, err := json.Marshal([]any{refused, problem, get[ledgerView](s, "list_ledger", nil)})
+	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+	fake.AddRaces(horseracing.Race{
+		MainRaceID: 7, StartTime: closes, RegistrationDeadline: closes,
+		Info: horseracing.RaceInfo{Name: fake.APIKey, HippodromeName: "a " + string(fake.UserKey(0))},
+	})
+	named := get[wholeRace](s, "get_race", map[string]any{"race": 7})
+	double.Equal(t, "the name", "[redacted]", named.Name)
+	said, err := json.Marshal([]any{refused, problem, named, get[ledgerView](s, "list_ledger", nil)})
 	for _, key := range []string{fake.APIKey, string(fake.UserKey(0))} {
 		double.FailIf(t, err != nil || strings.Contains(string(said), key), "%v; a key is in\n%s", err, said)
 	}

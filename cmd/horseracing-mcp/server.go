@@ -21,6 +21,7 @@ import (
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
+	"github.com/horseracing-go/horseracing/internal/redact"
 	"github.com/horseracing-go/horseracing/ledger"
 )
 
@@ -46,6 +47,7 @@ type server struct {
 	settings
 	ahead    atomic.Int64 // by how much the clock of the service is ahead
 	remote   *connection.Service
+	keys     redact.Keys    // those of remote
 	ledger   *ledger.Ledger // nil if nothing may be paid
 	database *sql.DB        // of the ledger, until the program ends
 	texts    map[string]struct {
@@ -64,7 +66,7 @@ func (s *server) options() []horseracing.Option {
 
 // init opens the ledger if there is one, and adds the tools.
 func (s *server) init(remote *connection.Service) (err error) {
-	s.remote = remote
+	s.remote, s.keys = remote, redact.New(remote.APIKey, string(remote.UserKey))
 	if err = json.Unmarshal(descriptions, &s.texts); err != nil {
 		return err
 	}
@@ -121,8 +123,18 @@ func add[In, Out any](s *server, name string, hints mcp.ToolAnnotations, call fu
 			return nil, out, errors.New(withTools.Replace(s.sentence(err)))
 		}
 		any(&out).(interface{ set(time.Time) }).set(s.now())
-		return nil, out, nil // the SDK makes the text
+		err = s.hideKeys(&out)
+		return nil, out, err // the SDK makes the text
 	})
+}
+
+// hideKeys replaces the keys in a result, since a name may have one.
+func (s *server) hideKeys(out any) error {
+	text, err := json.Marshal(out)
+	if clean := s.keys.Text(string(text)); err == nil && clean != string(text) {
+		err = json.Unmarshal([]byte(clean), out)
+	}
+	return err
 }
 
 // inputOf returns the schema of arguments. Readers of JSON round integers beyond 2^53.

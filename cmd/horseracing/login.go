@@ -24,11 +24,11 @@ func (p *program) profileName() string {
 
 func (p *program) loginCommand() *cobra.Command {
 	return p.command("login", "Save the address of the service, and the keys", cobra.NoArgs, func(c *cobra.Command, _ []string) error {
-		all, err := profile.Load()
-		if err != nil {
+		if _, err := profile.Load(); err != nil { // before anything is typed
 			return err
 		}
 		var set profile.Profile
+		var err error
 		input := bufio.NewReader(p.stdin)
 		for _, part := range []struct {
 			name     string
@@ -40,6 +40,10 @@ func (p *program) loginCommand() *cobra.Command {
 			}
 		}
 		if err := p.try(c.Context(), set); err != nil {
+			return err
+		}
+		all, err := profile.Load() // as another login may have saved one meanwhile
+		if err != nil {
 			return err
 		}
 		if all == nil {

@@ -49,7 +49,7 @@ type program struct {
 	skipped         int         // entries that could not be read
 	unread          []string    // their places in the list
 	service         *service    // nil before it is known
-	keys            redact.Keys // what no line of JSON shows, nil before a service is known
+	keys            redact.Keys // what no output shows, nil before a service is known
 }
 
 // pipeWidth is the width of a table that does not go to a terminal.

@@ -17,6 +17,7 @@ import (
 // received returns the entries of a listing, with their JSON, and notes the time of the service.
 func received[T any](ctx context.Context, p *program, list func(context.Context, ...horseracing.CallOption) ([]T, error)) ([]horseracing.Entry[T], error) {
 	var response horseracing.Response
+	p.unread = nil
 	values, err := list(ctx, horseracing.CaptureResponse(&response))
 	p.now = connection.ServiceTime(&response)
 	return receivedEntries(p, values, response.Body), err
@@ -101,17 +102,9 @@ func (p *program) cleaned(scalar []byte) []byte {
 			return []byte(n.String())
 		}
 	case json.Unmarshal(scalar, &text) == nil: // it replaces what is not UTF-8
-		if clean := p.redacted(text); clean != text || !utf8.Valid(scalar) {
+		if clean := p.keys.Text(text); clean != text || !utf8.Valid(scalar) {
 			scalar, _ = lineOf(clean)
 		}
 	}
 	return bytes.TrimSuffix(scalar, []byte("\n"))
-}
-
-// redacted returns a text without keys.
-func (p *program) redacted(text string) string {
-	if p.keys == nil {
-		return text
-	}
-	return p.keys.Text(text)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/horseracing-go/horseracing"
-	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 // longest is the width at which a text in a table is cut: names are chosen by players.
@@ -53,13 +52,13 @@ func (s *sheet[T]) addCSV(cells []string) {
 // add prints an entry as JSON, or keeps its row until flush.
 func (s *sheet[T]) add(e horseracing.Entry[T]) error {
 	if len(s.ids) < maxRemembered {
-		s.ids = append(s.ids, redact.Visible(s.fields[0].text(e.Value))+"\t"+redact.Visible(s.fields[1].text(e.Value)))
+		s.ids = append(s.ids, s.p.keys.Visible(s.fields[0].text(e.Value))+"\t"+s.p.keys.Visible(s.fields[1].text(e.Value)))
 	}
 	switch {
 	case s.p.asCSV:
 		var texts []string
 		for _, c := range s.cells(e.Value) {
-			texts = append(texts, strings.ToValidUTF8(s.p.redacted(fmt.Sprint(c.value)), "\ufffd"))
+			texts = append(texts, strings.ToValidUTF8(s.p.keys.Text(fmt.Sprint(c.value)), "\ufffd"))
 		}
 		s.addCSV(texts)
 	case s.p.printsJSON() && s.isChosen:
@@ -70,7 +69,7 @@ func (s *sheet[T]) add(e horseracing.Entry[T]) error {
 	default:
 		row := table.Row{}
 		for _, f := range s.shown() {
-			row = append(row, redact.Visible(f.text(e.Value)))
+			row = append(row, s.p.keys.Visible(f.text(e.Value)))
 		}
 		s.rows = append(s.rows, row)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/guarantees/double"
+	"github.com/horseracing-go/horseracing/internal/redact"
 )
 
 func TestATableFitsTheTerminal(t *testing.T) {
@@ -33,6 +34,19 @@ func TestATableFitsTheTerminal(t *testing.T) {
 		p := &program{stdout: &screen, interactive: true, width: width}
 		double.NoError(t, printList(p, l, rows, nil))
 		double.Golden(t, fmt.Sprintf("testdata/%d.table", width), screen.String())
+	}
+}
+
+// A name may have one.
+func TestNoFormOfOutputShowsAKey(t *testing.T) {
+	const key = "key-0123456789"
+	l := layout[string]{fields: []field[string]{words("ID", func(*string) string { return "7" }), words("NAME", func(s *string) string { return *s })}}
+	for form, p := range map[string]*program{"a table": {interactive: true, width: 80}, "CSV": {asCSV: true}, "JSON": {asJSON: true}} {
+		var screen strings.Builder
+		p.stdout, p.keys = &screen, redact.New(key)
+		double.NoError(t, printList(p, l, []string{"a " + key}, nil))
+		double.Equal(t, form+" shows a key", false, strings.Contains(screen.String(), key))
+		double.Equal(t, form+" shows the name", true, strings.Contains(screen.String(), "a [redacted]"))
 	}
 }
 

@@ -125,6 +125,9 @@ func hasForm(text, form string) bool {
 
 // Text returns text with the keys replaced, and everything else as it is.
 func (k Keys) Text(text string) string {
+	if k == nil { // there are none
+		return text
+	}
 	keys, begin := k()
 	var out strings.Builder
 	written := 0

@@ -223,3 +223,13 @@ func TestVisibleDropsWhatDoesNotShow(t *testing.T) {
 		equal(t, text, want, Visible(text))
 	}
 }
+
+// BenchmarkPageWithoutAKey looks for two keys in a page of 8 MiB.
+func BenchmarkPageWithoutAKey(b *testing.B) {
+	entry := `{"main_race_id":880217,"entry_fee":25000000000000000000,"info":{"name":"Prix d'Été \"Ascot\""},"final_order":[0,3,1,2]},`
+	keys, text := New(key, "7a5e8d3b-77c1"), strings.Repeat(entry, 8<<20/len(entry))
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		keys.Text(text)
+	}
+}
