@@ -195,7 +195,7 @@ func at(milliseconds int64) horseracing.Timestamp {
 	return horseracing.NewTimestamp(time.UnixMilli(milliseconds))
 }
 
-// Each operation by id, also one of a new resource: the type has the method id.
+// Each operation by id, also one of a new resource: the type has the method id. Nothing is ErrNotFound, whatever it looks like.
 func TestGetRefusesAnEntryWithAnotherIDThanTheRequestedOne(t *testing.T) {
 	byID, n := regexp.MustCompile(`^GET .*/([0-9]+|[0-9a-f]{24})$`), 0
 	for name, test := range operations() {
@@ -210,6 +210,10 @@ func TestGetRefusesAnEntryWithAnotherIDThanTheRequestedOne(t *testing.T) {
 		_, isDecodeError := errors.AsType[*horseracing.DecodeError](err)
 		double.Error(t, name, err, other+", which was not requested", err)
 		double.Equal(t, fmt.Sprint(name, ": ", err), true, isDecodeError)
+		for body, status := range map[string]int{"404": 404, "": 204, " null\n": 200, "[\n]": 200} {
+			_, err := test.Call(t.Context(), double.Client(t, httpmock.NewStringResponder(status, body)))
+			double.Error(t, name+", "+body, horseracing.ErrNotFound, "", err)
+		}
 	}
 	double.FailIf(t, n < 4, "%d operations by id", n)
 }

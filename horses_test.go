@@ -5,22 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jarcoal/httpmock"
-
 	"github.com/horseracing-go/horseracing"
 	"github.com/horseracing-go/horseracing/guarantees/double"
 )
-
-// By id, nothing is ErrNotFound, whatever it looks like.
-func TestGetOfNothingIsErrNotFound(t *testing.T) {
-	for _, name := range []string{"Horses.Get", "Horses.Missions", "Races.Get", "Tournaments.Get"} {
-		for body, status := range map[string]int{"404": 404, "": 204, " null\n": 200, "[\n]": 200} {
-			c := double.Client(t, httpmock.NewStringResponder(status, body))
-			_, err := operations()[name].Call(t.Context(), c)
-			double.Error(t, name+", "+body, horseracing.ErrNotFound, "", err)
-		}
-	}
-}
 
 func TestHorseTraitIsTheFirstOfItsType(t *testing.T) {
 	h := horseracing.Horse{Appearance: []horseracing.Trait{{Type: "mane_color", Value: "Black"}, {Type: "tail_color"}, {Type: "mane_color", Value: "White"}}}

@@ -104,23 +104,6 @@ func TestCallFromContextDescribesTheCallOfARequest(t *testing.T) {
 	double.Equal(t, "outside a call", false, ok)
 }
 
-func TestAsBackgroundWaitsForAllOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sent []double.Sent
-		turn := make(chan bool)
-		c := double.Client(t, double.Noting(&sent, httpmock.NewStringResponder(200, "[]")), horseracing.WithLimiter(double.WaitFunc(func(context.Context) error { <-turn; return nil })))
-		go c.Races.Open(t.Context(), horseracing.AsBackground())
-		synctest.Wait()
-		go c.Horses.OpenForBreeding(t.Context())
-		for i, want := range []string{"/api/v1/horses/breeding/open", "/api/v1/races/open"} {
-			synctest.Wait()
-			turn <- true
-			synctest.Wait()
-			double.Equal(t, "request", want, sent[i].Request.URL.Path)
-		}
-	})
-}
-
 func TestCallRetryHoldsForItsCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

@@ -555,55 +555,40 @@ func TestRegisterLooksBeforeItPays(t *testing.T) {
 	}
 }
 
-// The client itself may wait before it sends.
-func TestALookSeesAFeeThatRisesWhileTheRegistrationWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(t, 1)
-		limiter := double.WaitFunc(func(context.Context) error {
-			time.Sleep(10 * time.Second)
-			closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-			fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(90)})
-			return nil
-		})
-		_, err := register(t, lookingLedger(t, fake, fake.Client(horseracing.WithLimiter(limiter))), fake, 1)
-		expectError(t, ledger.ErrFee, err, "costs 90 now, and not 10")
-		expectSent(t, fake, 0)
-	})
-}
-
-// Minutes may pass until a registration is sent again that was refused with a 429, or found no connection.
-func TestRegisterLooksAgainBeforeARetry(t *testing.T) {
+// The client itself may wait before it sends, and minutes may pass until it sends again after a 429, or if there was no connection.
+func TestRegisterLooksJustBeforeItSendsAndSendsAgain(t *testing.T) {
 	for name, test := range map[string]struct {
-		fee     int64 // of the race when the registration is sent again
+		wait    int   // for a permit, before which the race changes: those of registrations and looks come by turns
+		fee     int64 // of the race then
 		entered bool  // by somebody else
 		want    error
 		text    string
 		state   ledger.State
 		sent    int
 	}{
-		"nothing has changed": {10, false, nil, "", ledger.Entered, 2},
-		"the fee has risen":   {90, false, horseracing.ErrRateLimited, "it was not sent again: ledger: horse 1 in race 1: fee not allowed: the race costs 90", ledger.Refused, 1},
-		"it lists the horse":  {10, true, nil, "", ledger.Entered, 1},
+		"the fee rises while it waits":     {1, 90, false, ledger.ErrFee, "costs 90 now, and not 10", "", 0},
+		"nothing changes before the retry": {3, 10, false, nil, "", ledger.Entered, 2},
+		"the fee rises before the retry":   {3, 90, false, horseracing.ErrRateLimited, "it was not sent again: ledger: horse 1 in race 1: fee not allowed", ledger.Refused, 1},
+		"it is listed before the retry":    {3, 10, true, nil, "", ledger.Entered, 1},
 	} {
 		double.Run(t, name, func(t *testing.T) {
-			fake := newFake(t, 1)
-			l := lookingLedger(t, fake, fake.Client())
-			isFirst := true
-			fake.Handle("POST /api/v1/races/register", func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				closes, horses := horseracing.NewTimestamp(fake.Now().Add(time.Hour)), []horseracing.RaceParticipant{{Number: 9999}}
+			fake, waits := newFake(t, 1), 0
+			fake.Inject(horseracingtest.Fault{Path: registerPath, Status: http.StatusTooManyRequests})
+			limiter := double.WaitFunc(func(context.Context) error {
+				closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
+				race := horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(test.fee)}
 				if test.entered {
-					horses = append(horses, horseracing.RaceParticipant{Number: fake.Horses(0)[0]})
+					race.Participants = []horseracing.RaceParticipant{{Number: fake.Horses(0)[0]}}
 				}
-				if isFirst {
-					fake.AddRaces(horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(test.fee), Participants: horses})
+				if waits++; waits == test.wait {
+					fake.AddRaces(race)
 				}
-				defer func() { isFirst = false }()
-				return horseracingtest.Response{Status: http.StatusTooManyRequests}, isFirst
+				return nil
 			})
-			e, err := register(t, l, fake, 1)
+			e, err := register(t, lookingLedger(t, fake, fake.Client(horseracing.WithLimiter(limiter))), fake, 1)
 			expectError(t, test.want, err, test.text)
-			double.Equal(t, "is an error of the ledger", false, errors.Is(err, ledger.ErrFee))
-			double.Equal(t, "the state", test.state, e.State)
+			double.Equal(t, "says that nothing was sent", test.sent == 0, errors.Is(err, ledger.ErrFee))
+			double.Equal(t, "state", test.state, e.State)
 			expectSent(t, fake, test.sent)
 		})
 	}

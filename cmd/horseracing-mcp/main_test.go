@@ -302,44 +302,25 @@ func TestNothingLosesTheOutcomeOfARegistration(t *testing.T) {
 	}
 }
 
-func TestKilledAnywhereAPlanIsPaidOnce(t *testing.T) {
-	for name, test := range map[string]struct {
-		status int // of the response after the kill; if it is 0, the horse is entered
-		paid   int
-	}{
-		"before the service entered it": {503, 0},
-		"before the response":           {0, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			fake := newFake(t)
-			folder := t.TempDir()
-			stderr := double.Must(os.Create(filepath.Join(folder, "stderr")))
-			defer stderr.Close()
-			args := []string{"-ledger", filepath.Join(folder, "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
-			createLedger(t, fake, args[1])
-			first, command := launch(t, fake.URL, fake, stderr, args...)
-			plan := first.plan(1).Plan
-			fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
-				command.Process.Kill()
-				return horseracingtest.Response{Status: test.status}, test.status != 0
-			})
-			if problem := first.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "protocol: ") {
-				t.Errorf("a killed program responded: %q", problem)
-			}
-			next, _ := launch(t, fake.URL, fake, stderr, args...)
-			if problem := next.call("register", map[string]any{"plan": plan}, nil); !strings.HasPrefix(problem, "plan_again: nothing was sent") {
-				t.Errorf("after the kill: %q", problem)
-			}
-			again, view := next.plan(1), get[ledgerView](next, "list_ledger", nil)
-			double.FailIf(t, again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call settle") || view.Entries[0].State != ledger.Unknown, "after the kill: %+v, %+v", again, view)
-			out := get[settled](next, "settle", nil)
-			double.Equal(t, "settled, unknown, sent and paid", []int{test.paid, 1 - test.paid, 1, test.paid},
-				[]int{len(out.Settled), len(out.Unknown), posts(fake), len(fake.Registrations())})
-			next.Close()
-			log := double.Must(os.ReadFile(stderr.Name()))
-			double.FailIf(t, bytes.Contains(log, []byte(fake.APIKey)) || bytes.Contains(log, []byte(fake.UserKey(0))), "a key is in the log:\n%s", log)
-		})
-	}
+func TestAPlanIsPaidOnceThoughTheProgramIsKilled(t *testing.T) {
+	fake := newFake(t)
+	args := []string{"-ledger", filepath.Join(t.TempDir(), "paid.jsonl"), "-max-fee", "3", "-daily", "10"}
+	createLedger(t, fake, args[1])
+	first, command := launch(t, fake.URL, fake, io.Discard, args...)
+	plan := first.plan(1).Plan
+	fake.Handle("POST "+registerPath, func(horseracingtest.Request) (horseracingtest.Response, bool) {
+		command.Process.Kill()
+		return horseracingtest.Response{}, false // the horse is entered
+	})
+	problem := first.call("register", map[string]any{"plan": plan}, nil)
+	double.FailIf(t, !strings.HasPrefix(problem, "protocol: "), "a killed program responded: %q", problem)
+	next, _ := launch(t, fake.URL, fake, io.Discard, args...)
+	problem = next.call("register", map[string]any{"plan": plan}, nil)
+	double.FailIf(t, !strings.HasPrefix(problem, "plan_again: nothing was sent"), "after the kill: %q", problem)
+	again, view := next.plan(1), get[ledgerView](next, "list_ledger", nil)
+	double.FailIf(t, again.Plan != "" || !strings.Contains(strings.Join(again.Against, " "), "call settle") || view.Entries[0].State != ledger.Unknown, "after the kill: %+v, %+v", again, view)
+	out := get[settled](next, "settle", nil)
+	double.Equal(t, "settled, unknown, sent and paid", []int{1, 0, 1, 1}, []int{len(out.Settled), len(out.Unknown), posts(fake), len(fake.Registrations())})
 }
 
 // A token is at least two bytes of JSON, mostly three or four.

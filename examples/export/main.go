@@ -63,11 +63,7 @@ CREATE TABLE IF NOT EXISTS registrations ( -- of the ledger that was read last
 CREATE TABLE IF NOT EXISTS unreadable (problem TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (problem, json));
 CREATE TABLE IF NOT EXISTS listings ( -- how far each was read
 	listing TEXT NOT NULL, tier_id INTEGER NOT NULL, service TEXT NOT NULL, since INTEGER NOT NULL, cursor TEXT NOT NULL,
-	PRIMARY KEY (listing, tier_id));
--- an older file has the digits alone
-UPDATE races SET entry_fee = printf('%40s', entry_fee) WHERE length(entry_fee) < 40;
-UPDATE tournaments SET entry_fee = printf('%40s', entry_fee) WHERE length(entry_fee) < 40;
-UPDATE registrations SET fee = printf('%40s', fee) WHERE length(fee) < 40;`
+	PRIMARY KEY (listing, tier_id));`
 
 // The views are created again at each start, so that an older file gets the present ones. A
 // participant without a total did not run, or the service left it out. SQLite has no median:
@@ -108,9 +104,9 @@ medians AS (
 	SELECT hippodrome, turf, length, avg(total) AS median FROM runs WHERE nth IN ((runs + 1) / 2, (runs + 2) / 2) GROUP BY hippodrome, turf, length)
 SELECT race_id, horse, start_time, hippodrome, turf, length, total, median, round(100 * (total / median - 1), 2) AS percent, runs
 FROM runs JOIN medians USING (hippodrome, turf, length);
-PRAGMA application_id = 1213362023;`
+PRAGMA application_id = 1213362024;`
 
-const applicationID = 1213362023 // marks the databases of this program
+const applicationID = 1213362024 // marks the databases of this program
 
 type export struct {
 	client  *horseracing.Client
@@ -171,7 +167,7 @@ func (x *export) open(ctx context.Context, path string) (err error) {
 	var tables, id int
 	err = x.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sqlite_schema), application_id FROM pragma_application_id`).Scan(&tables, &id)
 	if err == nil && tables > 0 && id != applicationID {
-		err = errors.New("it is a database of another program: choose another -out")
+		err = errors.New("it is a database of another program, or of an older version: choose another -out")
 	}
 	if err == nil {
 		_, err = x.db.ExecContext(ctx, schema+views)

@@ -201,9 +201,6 @@ func TestTheViewsShowFormFeesAndSpeed(t *testing.T) {
 	for race, state := range map[int]ledger.State{11: ledger.Entered, 2: ledger.Unknown, 3: ledger.Refused, 4: ledger.Absent} {
 		change(t, db, fmt.Sprintf(`INSERT INTO horseracing_entries VALUES (1, %d, 0, '%d', '%s', '')`, race, 10-race%10, state))
 	}
-	change(t, x.db, `INSERT INTO registrations VALUES (5, 5, 5, 'entered', '7')`) // as an older version of the program stored it
-	must(t, x.open(t.Context(), path))
-	expectRows(t, x, map[string][]string{`SELECT length(fee) FROM registrations`: {"40"}})
 	must(t, x.run(t.Context(), false, false, paid))
 	expectRows(t, x, map[string][]string{
 		`SELECT horse, starts, places, average_place, average_runners FROM form`: {

@@ -61,6 +61,7 @@ func TestCallsAreSentByTheirPriority(t *testing.T) {
 		c := double.Client(t, double.Noting(&sent, httpmock.NewStringResponder(200, "{}")), horseracing.WithLimiter(limiter), double.NoRetries())
 		calls := []func(){ // the first one holds the turn from the beginning
 			func() { c.Races.Results(horseracing.ResultsQuery{}).Take(ctx, 1) },
+			func() { c.Horses.OpenForBreeding(ctx, horseracing.AsBackground()) },
 			func() { c.Tournaments.Results(horseracing.ResultsQuery{}).Take(ctx, 1) },
 			func() {
 				for range c.Races.Watch(ctx, horseracing.WatchQuery{}) {
@@ -80,7 +81,7 @@ func TestCallsAreSentByTheirPriority(t *testing.T) {
 			synctest.Wait()
 			paths = append(paths, strings.TrimPrefix(sent[i].Request.URL.Path, "/api/"))
 		}
-		want := []string{"v1/races/register", "v1/missions", "v1/races/open", "v2/races/results", "v1/tournaments/results"}
+		want := []string{"v1/races/register", "v1/missions", "v1/races/open", "v2/races/results", "v1/horses/breeding/open", "v1/tournaments/results"}
 		double.Equal(t, "requests", want, paths)
 	})
 }
