@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -59,7 +61,7 @@ func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
 	const longest = 64 << 10
 	for _, text := range []string{valid, long(longest)} {
 		_, err := ParseCursor(text)
-		equal(t, "the error for a valid text", nil, err)
+		check.Equal(t, "the error for a valid text", nil, err)
 	}
 	for text, reason := range map[string]string{
 		long(longest + 1):                       "damaged",
@@ -71,7 +73,7 @@ func TestParseCursorRefusesOtherTextsWithTheReason(t *testing.T) {
 		"eyJhIjoxfQ==":                          "not a cursor",
 	} {
 		_, err := ParseCursor(text)
-		equal(t, fmt.Sprintf("%.40q: %v", text, err), true, errors.Is(err, ErrInvalidArgument) && strings.Contains(err.Error(), reason))
+		check.Equal(t, fmt.Sprintf("%.40q: %v", text, err), true, errors.Is(err, ErrInvalidArgument) && strings.Contains(err.Error(), reason))
 	}
 }
 
@@ -80,10 +82,10 @@ func TestAnInvalidPayloadOfACursorIsDamage(t *testing.T) {
 	races := &RacesService{&backend{}}
 	for _, payload := range []any{"", 7, []int{}, map[string]any{"position": 7}, listing.Range{Position: walk.Position{At: walk.Latest + 1}}} {
 		p := races.Results(ResultsQuery{Resume: newCursor(finishedRaces.cursors, 0, payload)})
-		equal(t, fmt.Sprint("a pager refuses ", payload), true, errors.Is(p.invalid, ErrInvalidArgument))
+		check.Equal(t, fmt.Sprint("a pager refuses ", payload), true, errors.Is(p.invalid, ErrInvalidArgument))
 	}
 	for _, payload := range []any{"", 7, []int{}, map[string]any{"settled": "1"}, map[string]any{"settled": 1, "seen": nil}} {
 		f := races.Follow(FollowQuery{Resume: newCursor(finishedRaces.followCursors, 0, payload)})
-		equal(t, fmt.Sprint("a follower refuses ", payload), true, errors.Is(f.invalid, ErrInvalidArgument))
+		check.Equal(t, fmt.Sprint("a follower refuses ", payload), true, errors.Is(f.invalid, ErrInvalidArgument))
 	}
 }

@@ -8,18 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"github.com/horseracing-go/horseracing/internal/call"
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
-
-// equal fails unless two values are equal.
-func equal[T comparable](t *testing.T, what string, want, got T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
 
 // A RetryAfter is what is left of the wait, by the response or by a later one of the route.
 func TestFailureNamesWhatIsLeftOfARetryAfter(t *testing.T) {
@@ -31,7 +25,7 @@ func TestFailureNamesWhatIsLeftOfARetryAfter(t *testing.T) {
 			refused := call.Attempt{Number: 1, Status: 429, Header: http.Header{"Retry-After": {"10"}}, Ended: time.Now().Add(-test.ago)}
 			err := r.failure(&call.Outcome{Attempt: refused, Stopped: &pace.ExpiredError{For: test.held, Status: 429}})
 			api, _ := errors.AsType[*APIError](err)
-			equal(t, fmt.Sprintf("%+v", test), test.want, api.RetryAfter)
+			check.Equal(t, fmt.Sprintf("%+v", test), test.want, api.RetryAfter)
 		})
 	}
 }

@@ -95,7 +95,7 @@ func expectSent(t *testing.T, fake *horseracingtest.Server, want int) {
 // these parts.
 func expectError(t testing.TB, want, err error, parts ...string) {
 	t.Helper()
-	double.Equal(t, "error", want, err, cmpopts.EquateErrors())
+	double.Equal(t, "error", want, err)
 	expectParts(t, fmt.Sprint(err), parts...)
 }
 

@@ -30,6 +30,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/jarcoal/httpmock"
 
@@ -65,18 +67,13 @@ func Worlds(usual, deep, short int) int {
 	return usual
 }
 
-// Test is a test, also one of rapid.
-type Test interface {
-	Helper()
-	Errorf(format string, args ...any)
-}
+// Test and Equal are those of package check.
+type Test = check.Test
 
 // Equal fails unless two values are equal, and shows what differs.
 func Equal(t Test, what string, want, got any, opts ...cmp.Option) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, opts...); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	check.Equal(t, what, want, got, opts...)
 }
 
 // FailIf fails with a message if a condition holds.

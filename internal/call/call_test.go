@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"github.com/horseracing-go/horseracing/internal/pace"
 	"github.com/horseracing-go/horseracing/internal/redact"
 )
@@ -41,7 +43,7 @@ func caller(t *testing.T, to http.RoundTripper, changes ...func(*Config)) *Calle
 		change(&config)
 	}
 	c, err := New(config)
-	equal(t, "the error of New", nil, err)
+	check.Equal(t, "the error of New", nil, err)
 	return c
 }
 
@@ -102,8 +104,8 @@ func TestBudgetOfACallAtItsEnd(t *testing.T) {
 			for c.budget.Spend(1) {
 				left++
 			}
-			equal(t, name+": tokens", test.left, left)
-			equal(t, name+": attempts, requests", []int{len(test.responses), len(test.responses)}, []int{o.Number, len(s.requests)})
+			check.Equal(t, name+": tokens", test.left, left)
+			check.Equal(t, name+": attempts, requests", []int{len(test.responses), len(test.responses)}, []int{o.Number, len(s.requests)})
 		})
 	}
 }
@@ -128,13 +130,13 @@ func TestEachAttemptIsMadeAnew(t *testing.T) {
 		r := request("GET")
 		r.OnSend = []func() error{func() error { time.Sleep(time.Hour); note("first"); return nil }, func() error { note("second"); return nil }}
 		o := c.Do(t.Context(), r, accept)
-		equal(t, "events, and requests before them", []string{"turn 0", "first 0", "second 0", "turn 1", "turn 2"}, events)
-		equal(t, "status, error, stopped", []any{200, nil, nil}, []any{o.Status, o.Err, o.Stopped})
-		equal(t, "the attempt before", []any{2, 0, errReset}, []any{o.Before.Number, o.Before.Status, o.Before.Err})
+		check.Equal(t, "events, and requests before them", []string{"turn 0", "first 0", "second 0", "turn 1", "turn 2"}, events)
+		check.Equal(t, "status, error, stopped", []any{200, nil, nil}, []any{o.Status, o.Err, o.Stopped})
+		check.Equal(t, "the attempt before", []any{2, 0, errReset}, []any{o.Before.Number, o.Before.Status, o.Before.Err})
 		for i, req := range s.requests {
 			info, _ := FromContext(req.Context())
 			body, _ := io.ReadAll(req.Body)
-			equal(t, "info, header, body", []any{Info{Method: "GET", Route: "/", Attempt: i + 1}, http.Header{"X-Api-Key": {"key"}}, "{}", int64(2)}, []any{info, req.Header, string(body), req.ContentLength})
+			check.Equal(t, "info, header, body", []any{Info{Method: "GET", Route: "/", Attempt: i + 1}, http.Header{"X-Api-Key": {"key"}}, "{}", int64(2)}, []any{info, req.Header, string(body), req.ContentLength})
 		}
 	})
 }
@@ -165,7 +167,7 @@ func TestOutcomeSaysWhyNoAttemptFollows(t *testing.T) {
 				r.OnSend = append(r.OnSend, test.onSend)
 			}
 			o := caller(t, &service{responses: test.responses}).Do(ctx, r, accept)
-			equal(t, name, []any{test.attempts, test.stopped}, []any{o.Number, o.Stopped})
+			check.Equal(t, name, []any{test.attempts, test.stopped}, []any{o.Number, o.Stopped})
 		})
 	}
 }
@@ -221,7 +223,7 @@ func TestARefusedPageFailsAfterAnHourAndItsWaitIsLoggedEachMinute(t *testing.T) 
 		respond = responds(200)
 		for range 2 {
 			c.Do(t.Context(), request("PAGE"), accept)
-			equal(t, "lines that it is over", 1, strings.Count(log.String(), "the service accepts requests again"))
+			check.Equal(t, "lines that it is over", 1, strings.Count(log.String(), "the service accepts requests again"))
 		}
 	})
 }

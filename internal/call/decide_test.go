@@ -8,19 +8,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
 
 	"github.com/horseracing-go/horseracing/internal/transport"
 )
 
 var errReset = errors.New("connection reset")
-
-func equal(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(decision{}), cmpopts.EquateErrors()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
 
 // The retries of a request are at most three, at most 15 seconds apart.
 func TestDecideWhatFollowsAnAttempt(t *testing.T) {
@@ -68,6 +62,6 @@ func TestDecideWhatFollowsAnAttempt(t *testing.T) {
 			r.Method = http.MethodGet
 		}
 		test.last.classify(r.Method)
-		equal(t, name, test.want, decide(r, &test.last, test.failures, test.ended, 0.5))
+		check.Equal(t, name, test.want, decide(r, &test.last, test.failures, test.ended, 0.5), cmp.AllowUnexported(decision{}))
 	}
 }

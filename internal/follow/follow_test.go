@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing/internal/entry"
@@ -43,13 +44,6 @@ func (w *world) list(races ...race) {
 	}
 	w.listed = append(w.listed, races...)
 	slices.SortStableFunc(w.listed, func(a, b race) int { return int(a.Start - b.Start) })
-}
-
-func equal[V any](t rapid.TB, what string, want, got V) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 // batch returns what is listed from low on and before high, without what is old if it is to be fresh.
@@ -109,7 +103,7 @@ func TestProgressSettlesOneLookbackBeforeTheNewestEntry(t *testing.T) {
 			yielded = append(yielded, r.Start)
 		}
 		got := [][]int64{yielded, slices.Sorted(maps.Values(w.progress.Seen)), {w.progress.Settled}}
-		equal(t, fmt.Sprintf("poll %d: yielded, seen and settled", i+1), [][]int64{poll.yielded, poll.seen, {poll.settled}}, got)
+		check.Equal(t, fmt.Sprintf("poll %d: yielded, seen and settled", i+1), [][]int64{poll.yielded, poll.seen, {poll.settled}}, got)
 	}
 }
 
@@ -121,7 +115,7 @@ func TestProgressKeepsTheCeilingOfTheFirstBatch(t *testing.T) {
 		w.progress.Add(nil, newest)
 		w.progress.Add([]race{at(110, true)}, 1000)
 		_, isYielded := w.progress.Next()
-		equal(t, fmt.Sprintf("newest %d: it was yielded, or more is settled", newest), false, isYielded || w.progress.Settled > max(1, newest-60))
+		check.Equal(t, fmt.Sprintf("newest %d: it was yielded, or more is settled", newest), false, isYielded || w.progress.Settled > max(1, newest-60))
 	}
 }
 
@@ -131,12 +125,12 @@ func TestProgressSkipsWhatTheFirstPollLists(t *testing.T) {
 	unreadable.Err = errors.New("unreadable")
 	w.list(at(30, false), at(50, true), unreadable, at(70, false))
 	w.progress.SkipListed(40, w.listed)
-	equal(t, "settled", 40, w.progress.Settled)
+	check.Equal(t, "settled", 40, w.progress.Settled)
 	w.poll(9)
 	w.list(at(45, false), at(50, false), at(60, false))
 	w.poll(9)
-	equal(t, "yielded", []race{at(45, false), at(50, false)}, w.yielded)
-	equal(t, "all is decided", true, w.progress.IsDecided())
+	check.Equal(t, "yielded", []race{at(45, false), at(50, false)}, w.yielded)
+	check.Equal(t, "all is decided", true, w.progress.IsDecided())
 }
 
 // Polls read a listing that grows at its end, late and with results that are lacking, in batches
@@ -286,5 +280,5 @@ func TestTheKeysOfEntriesDiffer(t *testing.T) {
 			keys[key(race{ID: id, Start: start, Err: errors.New("unreadable")})] = true
 		}
 	}
-	equal(t, "different keys", 7*len(ids), len(keys))
+	check.Equal(t, "different keys", 7*len(ids), len(keys))
 }

@@ -9,18 +9,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"github.com/horseracing-go/horseracing/internal/entry"
 	"github.com/horseracing-go/horseracing/internal/follow"
 	"github.com/horseracing-go/horseracing/internal/walk"
 )
-
-// equal fails unless two values are equal.
-func equal[T comparable](t *testing.T, what string, want, got T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
 
 // As many errors as a follower ever remembers, with starts that have as many digits as there are.
 func TestTheLongestCursorOfAFollowerCanBeParsed(t *testing.T) {
@@ -30,7 +24,7 @@ func TestTheLongestCursorOfAFollowerCanBeParsed(t *testing.T) {
 		position.Seen[fmt.Sprintf("?%013d", n)] = latest
 	}
 	text := CursorText("g2", 1<<31-1, position)
-	equal(t, fmt.Sprintf("the error for %d bytes", len(text)), nil, CheckCursor(text))
+	check.Equal(t, fmt.Sprintf("the error for %d bytes", len(text)), nil, CheckCursor(text))
 }
 
 var errUnreadable = errors.New("an entry that cannot be read")
@@ -79,10 +73,10 @@ func TestAFollowersKnownEntryIsTheNewestOfItsPollThatHasAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, from := followed([]int64{7, -9, 8}, nil)
 		catchUp(t, f)
-		equal(t, "the known entry", fmt.Sprintf("%+v", walk.Position{At: 8, Seen: []string{"8"}}), fmt.Sprintf("%+v", f.known))
+		check.Equal(t, "the known entry", fmt.Sprintf("%+v", walk.Position{At: 8, Seen: []string{"8"}}), fmt.Sprintf("%+v", f.known))
 		first := len(*from)
 		catchUp(t, f)
-		equal(t, "the requests of the next poll", "newest 9", strings.Join((*from)[first:], " "))
+		check.Equal(t, "the requests of the next poll", "newest 9", strings.Join((*from)[first:], " "))
 	})
 }
 
@@ -91,16 +85,16 @@ func TestAPollWhoseNewestPageFailsAgainAndAgainStaysAtItsFirstWindow(t *testing.
 	f, _ := followed()
 	f.Schedule.Failures = maxFailures - 1
 	p := f.Poll()
-	equal(t, "the page fails", true, p.Next(t.Context()) != nil)
-	equal(t, "the length", int64(noEnd), p.length)
+	check.Equal(t, "the page fails", true, p.Next(t.Context()) != nil)
+	check.Equal(t, "the length", int64(noEnd), p.length)
 }
 
 // Other entries may share the start of the last entry that was read.
 func TestAWindowIsNotReadBeforeThePageAfterItsOldestEntry(t *testing.T) {
 	f, _ := followed([]int64{5, 1}, []int64{0})
 	p := f.Poll()
-	equal(t, "the second page fails", errUnreadable, p.Next(t.Context()))
+	check.Equal(t, "the second page fails", errUnreadable, p.Next(t.Context()))
 	f.Schedule.Failures = maxFailures - 1 // so that a shorter window is tried
-	equal(t, "it fails again and again", errUnreadable, p.Next(t.Context()))
-	equal(t, "the poll is done", false, p.IsDone())
+	check.Equal(t, "it fails again and again", errUnreadable, p.Next(t.Context()))
+	check.Equal(t, "the poll is done", false, p.IsDone())
 }

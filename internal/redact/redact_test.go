@@ -15,19 +15,12 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"pgregory.net/rapid"
 )
 
 const key = "app-Key/91+d7=e4"
-
-// equal fails a test, also one of rapid, unless two values are equal.
-func equal(t rapid.TB, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
 
 // encoders are how programs write a character, escaped or not.
 var encoders = map[string]func(rune) string{
@@ -94,7 +87,7 @@ func TestKeyIsReplacedHoweverItIsEncoded(t *testing.T) {
 			}
 		}
 		for name, text := range texts {
-			equal(t, name+": "+text, "·"+Placeholder+"·", keys.Text("·"+text+"·"))
+			check.Equal(t, name+": "+text, "·"+Placeholder+"·", keys.Text("·"+text+"·"))
 		}
 	})
 }
@@ -105,7 +98,7 @@ func TestVisibleShowsNoKeyThatWasHidden(t *testing.T) {
 		"app-Key\u200b/91+d7=e4 of a\u00a0horse\u00ad": "[redacted] of a horse",
 		"\xff" + key: "\ufffd[redacted]",
 	} {
-		equal(t, text, want, New(key).Visible(text))
+		check.Equal(t, text, want, New(key).Visible(text))
 	}
 }
 
@@ -119,9 +112,9 @@ func TestTextThatIsCutShowsNoBeginningOfAKey(t *testing.T) {
 			}
 		}
 	}
-	equal(t, "a whole key at the end", "key: ", New(key).Truncated("key: "+key))
-	equal(t, "another letter at the end", "É", New("école-du-cheval").Truncated("É"))
-	equal(t, "without a key", "no key", New().Truncated("no key"))
+	check.Equal(t, "a whole key at the end", "key: ", New(key).Truncated("key: "+key))
+	check.Equal(t, "another letter at the end", "É", New("école-du-cheval").Truncated("É"))
+	check.Equal(t, "without a key", "no key", New().Truncated("no key"))
 }
 
 // Texts that begin a key again and again take time in proportion to their length.
@@ -138,7 +131,7 @@ func TestHostileTextIsReadInLinearTime(t *testing.T) {
 	} {
 		took := func(times int) time.Duration {
 			text, keys, began := test.key[:len(test.key)-1]+strings.Repeat(test.text, times), New(test.key), time.Now()
-			equal(t, name+": finds a key", false, strings.Contains(keys.Text(text), Placeholder))
+			check.Equal(t, name+": finds a key", false, strings.Contains(keys.Text(text), Placeholder))
 			return time.Since(began)
 		}
 		short, long := took(1<<9), took(1<<14) // 32 times as long, and about 1,000 times if it grew with the square
@@ -152,33 +145,33 @@ func TestHostileTextIsReadInLinearTime(t *testing.T) {
 func TestKeyIsReplacedAsAServiceTrimsIt(t *testing.T) {
 	for _, around := range []string{" %s", "%s\r\n", `"%s"`, "'%s'", "\ufeff%s", "%s\u200b", "\t`%s`"} {
 		keys := New(fmt.Sprintf(around, key), fmt.Sprintf(around, `user"key/1`))
-		equal(t, around, "no such key:[redacted],[redacted]", keys.Text("no such key:"+key+`,user\"key/1`))
+		check.Equal(t, around, "no such key:[redacted],[redacted]", keys.Text("no such key:"+key+`,user\"key/1`))
 	}
 }
 
 func TestKeyWithinAnotherIsReplacedWithIt(t *testing.T) {
 	keys := New("race-one", "race-one-horse", "", "one-horse", "the-longest-key", "longest-")
-	equal(t, "text", "[redacted] [redacted] [redacted] [redacted]", keys.Text("race-one-horse race-one one-horse the-longest-key"))
+	check.Equal(t, "text", "[redacted] [redacted] [redacted] [redacted]", keys.Text("race-one-horse race-one one-horse the-longest-key"))
 }
 
 func TestTextWithoutAKeyStaysAsItIs(t *testing.T) {
 	keys := New(key, `us"er`, "ab-12", "")
 	for _, text := range []string{"", "app-Key/91+d7=e", "a line\nand\ta tab, 100 % \\ & ~ +", `{"message":"café \u0001 \\"}`, "\xff\xfe\x00", key[1:], strings.ToUpper(key)} {
-		equal(t, "text", text, keys.Text(text))
+		check.Equal(t, "text", text, keys.Text(text))
 	}
 }
 
 func TestAndKeepsWhatItIsCalledOn(t *testing.T) {
 	one := New("the-first")
 	two := one.And("", "the-sec\u00adond")
-	equal(t, "text", "[redacted] the-second [redacted] [redacted]", one.Text("the-first the-second")+two.Text(" the-first the-second"))
+	check.Equal(t, "text", "[redacted] the-second [redacted] [redacted]", one.Text("the-first the-second")+two.Text(" the-first the-second"))
 }
 
 func TestHeaderIsCopiedWithoutTheKeys(t *testing.T) {
 	in := http.Header{"X-Echo": {"a " + key, "b"}, key: {"1"}, "Empty": nil}
 	want := http.Header{"X-Echo": {"a [redacted]", "b"}, Placeholder: {"1"}, "Empty": nil}
-	equal(t, "copy", want, New(key).Header(in))
-	equal(t, "the header itself", "a "+key, in.Get("X-Echo"))
+	check.Equal(t, "copy", want, New(key).Header(in))
+	check.Equal(t, "the header itself", "a "+key, in.Get("X-Echo"))
 }
 
 // quiet is an error whose text is not all that it prints.
@@ -195,7 +188,7 @@ func (o outer) Unwrap() error { return o.err }
 func TestErrorIsReplacedOnlyIfItShowsAKey(t *testing.T) {
 	keys := New(key)
 	plain := fmt.Errorf("reset: %w", context.Canceled)
-	equal(t, "no error, and one without a key, stay", true, keys.Error(nil) == nil && keys.Error(plain) == plain)
+	check.Equal(t, "no error, and one without a key, stay", true, keys.Error(nil) == nil && keys.Error(plain) == plain)
 	for name, err := range map[string]error{
 		"in its text":           fmt.Errorf("key %s: %w", key, context.Canceled),
 		"in one it wraps":       &outer{fmt.Errorf("%w: %s", context.Canceled, key)},
@@ -204,7 +197,7 @@ func TestErrorIsReplacedOnlyIfItShowsAKey(t *testing.T) {
 		"among what is hidden":  fmt.Errorf("%w %s", context.Canceled, key[:4]+"\u200b"+key[4:]),
 	} {
 		got := keys.Error(err)
-		equal(t, name+": is what it was", true, errors.Is(got, context.Canceled))
+		check.Equal(t, name+": is what it was", true, errors.Is(got, context.Canceled))
 		_, isQuiet := errors.AsType[quiet](got)
 		_, isOuter := errors.AsType[*outer](got)
 		if text := fmt.Sprintf("%v %+v %#v", got, got, got); isQuiet || isOuter || errors.Unwrap(got) != nil || keys.Visible(text) != text {
@@ -220,7 +213,7 @@ func TestVisibleDropsWhatDoesNotShow(t *testing.T) {
 		"k\u00ade\u200by\x00\x1b[31m\u202e!\u3164": "key[31m!",
 		"nai\u0308ve a\xffb":                       "nai\u0308ve a\ufffdb",
 	} {
-		equal(t, text, want, Visible(text))
+		check.Equal(t, text, want, Visible(text))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/horseracing-go/horseracing/internal/pace"
@@ -18,11 +20,11 @@ func TestWriteMayHaveTakenEffectUnlessItWasNotSentOrRejected(t *testing.T) {
 	const post = http.MethodPost
 	for status := 100; status <= 999; status++ {
 		isRejected := status >= 400 && status <= 499 && status != 408 && status != 499
-		equal(t, fmt.Sprintf("status %d: may have taken effect", status), !isRejected, MayHaveTakenEffect(post, status, nil))
+		check.Equal(t, fmt.Sprintf("status %d: may have taken effect", status), !isRejected, MayHaveTakenEffect(post, status, nil))
 	}
-	equal(t, "lost", true, MayHaveTakenEffect(post, 0, errReset))
-	equal(t, "without a connection", false, MayHaveTakenEffect(post, 0, &UnsentError{errReset}))
-	equal(t, "a read", false, MayHaveTakenEffect(http.MethodGet, 0, errReset))
+	check.Equal(t, "lost", true, MayHaveTakenEffect(post, 0, errReset))
+	check.Equal(t, "without a connection", false, MayHaveTakenEffect(post, 0, &UnsentError{errReset}))
+	check.Equal(t, "a read", false, MayHaveTakenEffect(http.MethodGet, 0, errReset))
 }
 
 // Either clock may be wrong, the service's or this machine's: the shorter of the two
@@ -48,7 +50,7 @@ func TestARetryAfterIsReadInEachFormThatHasOneMeaning(t *testing.T) {
 			{in(4 * s), "Thu, 01 Jan 1970 00:00:00 GMT", 4 * s}, {in(4 * s), in(time.Minute), 0},
 		} {
 			got := RetryAfter(http.Header{"Retry-After": {test.text}, "Date": {test.date}})
-			equal(t, fmt.Sprintf("%q, Date %q", test.text, test.date), test.want, min(got, centuries))
+			check.Equal(t, fmt.Sprintf("%q, Date %q", test.text, test.date), test.want, min(got, centuries))
 		}
 	})
 }
@@ -58,7 +60,7 @@ func FuzzAWaitIsNeverNegative(f *testing.F) {
 	f.Add("9223372036854775807", "2026-01-02T03:04:05+01:00")
 	f.Fuzz(func(t *testing.T, text, date string) {
 		header := http.Header{"Retry-After": {text}, "Date": {date}, "Ratelimit-Remaining": {date}, "Ratelimit-Reset": {text}}
-		equal(t, "below zero", time.Duration(0), min(0, RetryAfter(header)))
+		check.Equal(t, "below zero", time.Duration(0), min(0, RetryAfter(header)))
 		for _, outcome := range []pace.Signal{pace.Accepted, pace.Refused, pace.Unavailable} {
 			if hold := hold(header, outcome); hold.Route < 0 || hold.Walks < hold.Route || hold.Walks > time.Hour {
 				t.Errorf("%+v", hold)
@@ -95,7 +97,7 @@ func TestAnAnnouncedQuotaIsReadInEachForm(t *testing.T) {
 			name, value, _ := strings.Cut(field, ": ")
 			header.Set(name, strings.ReplaceAll(value, "|", ";"))
 		}
-		equal(t, fmt.Sprint(header), test.want, announced(header), cmp.AllowUnexported(quota{}))
+		check.Equal(t, fmt.Sprint(header), test.want, announced(header), cmp.AllowUnexported(quota{}))
 	}
 }
 
@@ -137,6 +139,6 @@ func TestAResponseHoldsItsRoute(t *testing.T) {
 				header["Ratelimit-Remaining"] = []string{test.remaining}
 			}
 		}
-		equal(t, name, test.want, hold(header, test.outcome))
+		check.Equal(t, name, test.want, hold(header, test.outcome))
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
@@ -29,11 +31,11 @@ func TestWriteIsSentOnceAndNetHTTPCannotRepeatIt(t *testing.T) {
 	post, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
 	_, err := Once{tripFunc(func(req *http.Request) (*http.Response, error) {
 		_, err := wire.RoundTrip(req.WithContext(context.Background()))
-		equal(t, "without its context", cmpopts.AnyError, err, cmpopts.EquateErrors())
+		check.Equal[error](t, "without its context", cmpopts.AnyError, err)
 		bare := req.WithContext(req.Context())
 		bare.Body = http.NoBody
 		_, err = wire.RoundTrip(bare)
-		equal(t, "without its body", cmpopts.AnyError, err, cmpopts.EquateErrors())
+		check.Equal[error](t, "without its body", cmpopts.AnyError, err)
 		req.Header.Set("Idempotency-Key", "1")
 		req.Header["X-Idempotency-Key"] = nil
 		resp, err := wire.RoundTrip(req)
@@ -56,7 +58,7 @@ func TestWireDropsTheAdviceOfNetHTTPToSetGetBody(t *testing.T) {
 	}))
 	post, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://game.test/", strings.NewReader("{}"))
 	_, err := Once{wire}.RoundTrip(post)
-	equal(t, "text", "http2: Transport: cannot retry err [GOAWAY] after Request.Body was written", err.Error())
+	check.Equal(t, "text", "http2: Transport: cannot retry err [GOAWAY] after Request.Body was written", err.Error())
 }
 
 // dials returns a transport whose connections are these, one after the other; nil is one that fails.
@@ -141,7 +143,7 @@ func TestWireReportsAWriteAsUnsentOnlyIfAnHTTPTransportFoundNoConnection(t *test
 			return test.wrapper(req, wire)
 		})}}.RoundTrip(req)
 		_, isUnsent := errors.AsType[*UnsentError](err)
-		equal(t, name+": it failed, and is unsent", []bool{true, test.isUnsent}, []bool{err != nil, isUnsent})
+		check.Equal(t, name+": it failed, and is unsent", []bool{true, test.isUnsent}, []bool{err != nil, isUnsent})
 	}
 }
 
@@ -151,7 +153,7 @@ func TestWireKeepsConnectionsUnlessTheRequestIsAWrite(t *testing.T) {
 		w := NewWire(callers)
 		reads, writes := w.reads.(*http.Transport), w.writes.(*http.Transport)
 		isKept := !reads.DisableKeepAlives && reads.MaxIdleConnsPerHost >= 100
-		equal(t, name+": connections of reads and of writes are kept", []bool{true, false}, []bool{isKept, !writes.DisableKeepAlives})
+		check.Equal(t, name+": connections of reads and of writes are kept", []bool{true, false}, []bool{isKept, !writes.DisableKeepAlives})
 	}
 }
 

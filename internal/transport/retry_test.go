@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing/internal/decode"
@@ -27,13 +28,6 @@ const minWait, maxWait = 200 * time.Millisecond, 15 * time.Second
 type tripFunc func(*http.Request) (*http.Response, error)
 
 func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-func equal(t rapid.TB, what string, want, got any, opts ...cmp.Option) {
-	t.Helper()
-	if diff := cmp.Diff(want, got, opts...); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
 
 // fails is a transport that always fails.
 func fails(*http.Request) (*http.Response, error) { return nil, errReset }
@@ -71,12 +65,12 @@ func TestAttemptMeansTheSameForReadsAndWritesAndOnlySomeMayBeRepeated(t *testing
 	} {
 		for method, want := range map[string]bool{http.MethodGet: test.read, http.MethodPost: test.write} {
 			meaning, mayRepeat := Classify(method, test.status, http.Header{"Retry-After": {test.retryAfter}}, test.err)
-			equal(t, method+" "+test.name+": meaning, and may be repeated", []any{test.meaning, want}, []any{meaning, mayRepeat})
+			check.Equal(t, method+" "+test.name+": meaning, and may be repeated", []any{test.meaning, want}, []any{meaning, mayRepeat})
 		}
 	}
 	for code := 500; code <= 599; code++ {
 		meaning, _ := Classify(http.MethodGet, code, nil, nil)
-		equal(t, "status "+strconv.Itoa(code), Transient, meaning)
+		check.Equal(t, "status "+strconv.Itoa(code), Transient, meaning)
 	}
 }
 
@@ -120,12 +114,12 @@ func TestBudgetIsFullAtFirstAndNeverMoreThanThatNorLessThanNone(t *testing.T) {
 		left          int
 	}{{0, 0, true, 500}, {1, 0, true, 500}, {0, 5, true, 495}, {0, 1, true, 494}, {5, 0, true, 499}, {5, 0, true, 500}, {0, 501, false, 500}, {0, 499, true, 1}, {0, 5, false, 1}, {0, 1, true, 0}, {0, 1, false, 0}, {0, 0, true, 0}, {2, 0, true, 2}} {
 		b.Spend(-step.refund)
-		equal(t, fmt.Sprintf("%+v: ok", step), step.ok, b.Spend(step.spend))
+		check.Equal(t, fmt.Sprintf("%+v: ok", step), step.ok, b.Spend(step.spend))
 		left := 0
 		for b.Spend(1) {
 			left++
 		}
 		b.Spend(-left)
-		equal(t, fmt.Sprintf("%+v: tokens", step), step.left, left)
+		check.Equal(t, fmt.Sprintf("%+v: tokens", step), step.left, left)
 	}
 }

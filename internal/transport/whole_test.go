@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
 )
 
 // body returns a transport whose responses have that body.
@@ -75,12 +75,12 @@ func TestBodyIsDecodedOnceByItsContentEncoding(t *testing.T) {
 	} {
 		resp, body, err := takeBody(t, body(test.status, strings.NewReader(test.body), -1, test.encoding), limit)
 		err = cmp.Or(err, body.Err)
-		equal(t, test.name, test.want, string(body.Bytes))
-		equal(t, test.name+": error", test.err, err, cmpopts.EquateErrors())
+		check.Equal(t, test.name, test.want, string(body.Bytes))
+		check.Equal(t, test.name+": error", test.err, err)
 		if test.err == nil {
-			equal(t, test.name+": status", test.status, resp.StatusCode)
+			check.Equal(t, test.name+": status", test.status, resp.StatusCode)
 		} else if test.err == ErrEncoding {
-			equal(t, test.name+": the error names it", true, strings.Contains(fmt.Sprint(err), test.encoding))
+			check.Equal(t, test.name+": the error names it", true, strings.Contains(fmt.Sprint(err), test.encoding))
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestAttemptErrorIsThatOfTheTimeLimitOrTheContext(t *testing.T) {
 			began := time.Now()
 			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://game.test/", nil)
 			_, err := Whole{Next: send, Timeout: test.limit, SetBy: "test", MaxBytes: 1000}.RoundTrip(req)
-			equal(t, name+": it lasts", test.lasts, time.Since(began))
+			check.Equal(t, name+": it lasts", test.lasts, time.Since(began))
 			timeout, isTimeout := errors.AsType[*TimeoutError](err)
 			if !errors.Is(err, test.is) || !errors.Is(err, test.fails) || errors.Is(err, test.isNot) || isTimeout != test.isTimeLimit || isTimeout && timeout.SetBy != "test" {
 				t.Errorf("%s: %v", name, err)

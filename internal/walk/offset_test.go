@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing/internal/entry"
@@ -44,7 +46,7 @@ func TestAWalkByOffsetMissesNothing(t *testing.T) {
 			}
 		}
 		want = slices.DeleteFunc(want, func(id uint64) bool { return got[id] })
-		equal(t, "entries that were missed", 0, len(want))
+		check.Equal(t, "entries that were missed", 0, len(want))
 	})
 }
 
@@ -54,8 +56,8 @@ func TestAnIgnoredOffsetIsNoticedAtTheThirdPageThatRepeats(t *testing.T) {
 		w := newWorld(10, size, 1)
 		c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(int64) []entry.Entry[uint64] { return w.from(0) })
 		got, _, err := c.drain()
-		equal(t, "the error", ErrIgnored, err)
-		equal(t, "entries and requests", []int{min(size, 10), 4}, []int{len(got), c.requests})
+		check.Equal(t, "the error", ErrIgnored, err)
+		check.Equal(t, "entries and requests", []int{min(size, 10), 4}, []int{len(got), c.requests})
 	}
 }
 
@@ -76,9 +78,9 @@ func TestSmallPagesByOffsetSkipNothing(t *testing.T) {
 			return w.from(at)
 		})
 		got, _, _ := c.drain()
-		equal(t, fmt.Sprintf("%d requests are at most seventy", c.requests), true, c.requests <= 70)
+		check.Equal(t, fmt.Sprintf("%d requests are at most seventy", c.requests), true, c.requests <= 70)
 		for id := range uint64(60) {
-			equal(t, fmt.Sprintf("pages of %d: entry %d came", size, id+1), true, slices.Contains(got, id+1))
+			check.Equal(t, fmt.Sprintf("pages of %d: entry %d came", size, id+1), true, slices.Contains(got, id+1))
 		}
 	}
 }
@@ -88,8 +90,8 @@ func TestPagesWithoutAnEntryInCommonAreReadAgainAndThenAnError(t *testing.T) {
 	w := newWorld(10, 250, 1)
 	c := newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []entry.Entry[uint64] { return w.from(10 * at) })
 	got, _, err := c.drain()
-	equal(t, "the error of an offset of pages", ErrNoOverlap, err)
-	equal(t, "entries and requests", []int{10, 3}, []int{len(got), c.requests})
+	check.Equal(t, "the error of an offset of pages", ErrNoOverlap, err)
+	check.Equal(t, "entries and requests", []int{10, 3}, []int{len(got), c.requests})
 
 	removed := 0
 	c = newCrawl(NewOffset[uint64](&Position{}, 10), 1, func(at int64) []entry.Entry[uint64] {
@@ -99,14 +101,14 @@ func TestPagesWithoutAnEntryInCommonAreReadAgainAndThenAnError(t *testing.T) {
 		return w.from(at)
 	})
 	got, _, err = c.drain()
-	equal(t, "entries, although four were removed", 250, len(got))
-	equal(t, "no error", nil, err)
+	check.Equal(t, "entries, although four were removed", 250, len(got))
+	check.Equal(t, "no error", nil, err)
 
 	position := &Position{At: 100, Seen: []string{"gone@1"}}
 	got, _, err = byOffset(w, position, 1).drain()
-	equal(t, "entries of a walk that was resumed", 146, len(got))
-	equal(t, "its error", nil, err)
-	equal(t, "entries that its cursor remembers", recentEntries, len(position.Seen))
+	check.Equal(t, "entries of a walk that was resumed", 146, len(got))
+	check.Equal(t, "its error", nil, err)
+	check.Equal(t, "entries that its cursor remembers", recentEntries, len(position.Seen))
 }
 
 // An empty page after one that had room for more entries, and showed no new one, needs no check. One after a full page
@@ -114,7 +116,7 @@ func TestPagesWithoutAnEntryInCommonAreReadAgainAndThenAnError(t *testing.T) {
 func TestAWalkChecksNoEndThatItHasSeen(t *testing.T) {
 	w := newWorld(10, 25, 1)
 	first, _ := NewOffset[uint64](&Position{}, 10).Next()
-	equal(t, "the first request", PageRequest{}, first)
+	check.Equal(t, "the first request", PageRequest{}, first)
 	full, long := newWorld(10, 20, 1), newWorld(10, 125, 1000)
 	for c, requests := range map[*crawl]int{
 		byOffset(w, &Position{}, 1): 5, crawlOf(w, &Position{}, 1): 5,
@@ -123,7 +125,7 @@ func TestAWalkChecksNoEndThatItHasSeen(t *testing.T) {
 		newCrawl(NewTime[uint64](0, &Position{At: Latest}, Position{}, 2, 10), 2, long.before): 17,
 	} {
 		c.drain()
-		equal(t, "requests", requests, c.requests)
+		check.Equal(t, "requests", requests, c.requests)
 	}
 }
 

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/horseracing-go/horseracing/guarantees/double/check"
+
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing/internal/entry"
@@ -59,7 +63,7 @@ func TestEveryEntryComesOnceNewestFirst(t *testing.T) {
 		want := slices.DeleteFunc(w.ids(), func(id uint64) bool { return w.keep != nil && !w.keep(id) })
 		slices.Sort(want)
 		slices.Sort(got)
-		equal(t, "entries", want, got)
+		check.Equal(t, "entries", want, got, cmpopts.EquateEmpty())
 	})
 }
 
@@ -70,10 +74,10 @@ func TestAWalkRequestsNothingOlderThanWhatFailed(t *testing.T) {
 	learn(walk, w.before(Latest))
 	upper, _ := walk.Next()
 	lower, ok := walk.Next()
-	equal(t, "two requests, the second an older one", true, ok && lower.From < upper.From)
+	check.Equal(t, "two requests, the second an older one", true, ok && lower.From < upper.From)
 	walk.Learn(upper, nil, errBroken)
 	after, ok := walk.Next()
-	equal(t, fmt.Sprint("a request after the failure, ", after), false, ok)
+	check.Equal(t, fmt.Sprint("a request after the failure, ", after), false, ok)
 }
 
 // An entry without a start is on no page for certain, so that its absence does not make an empty page wrong.
@@ -85,7 +89,7 @@ func TestAnEntryWithoutAStartIsNotTheKnownOne(t *testing.T) {
 	}
 	learn(walk, nil, []entry.Entry[uint64]{ten, seven}, nil)
 	e, _ := walk.Take()
-	equal(t, "the error at the end", nil, e.Err)
+	check.Equal(t, "the error at the end", nil, e.Err)
 }
 
 // A caller that takes slowly finds 32 pages for each slot.
@@ -95,7 +99,7 @@ func TestAWalkReadsAheadWithinItsBound(t *testing.T) {
 		c.fill()
 		c.receive()
 		c.fill()
-		equal(t, "requests in flight after a page", min(2, slots), len(c.inFlight))
+		check.Equal(t, "requests in flight after a page", min(2, slots), len(c.inFlight))
 		for range 10_000 {
 			for c.fill(); len(c.inFlight) > 0; c.fill() {
 				c.receive()
@@ -121,8 +125,8 @@ func TestAWalkContinuesAtItsTopHoweverMuchIsReady(t *testing.T) {
 	c.pick = func(n int) int { return n - 1 }
 	c.fill()
 	got, _, err := c.drain()
-	equal(t, "the error", nil, err)
-	equal(t, "entries", 20_000, len(got))
+	check.Equal(t, "the error", nil, err)
+	check.Equal(t, "entries", 20_000, len(got))
 }
 
 // A page of as many rows as a page can have is full, also if it shows an entry twice.
@@ -133,7 +137,7 @@ func TestAPageWithDuplicatesOnOneInstantIsATie(t *testing.T) {
 		walk.Take()
 	}
 	e, _ := walk.Take()
-	equal(t, "ties after the five entries", 5, e.Ties)
+	check.Equal(t, "ties after the five entries", 5, e.Ties)
 }
 
 // Once a tie was taken its entries are known, also to a walk that continues after it.
@@ -145,9 +149,9 @@ func TestAnEmptyListAfterATieIsNotTheEnd(t *testing.T) {
 	c = crawlOf(w, position, 1)
 	c.fetch = func(PageRequest) ([]entry.Entry[uint64], error) { return nil, nil }
 	e, _ := c.take()
-	equal(t, "the error while lists are empty", ErrEmptied, e.Err)
+	check.Equal(t, "the error while lists are empty", ErrEmptied, e.Err)
 	e, _ = crawlOf(w, position, 1).take()
-	equal(t, "the entry after that", w.entries[10], e)
+	check.Equal(t, "the entry after that", w.entries[10], e)
 }
 
 // The page of a service that includes the bound may be full of entries that were read.
@@ -179,7 +183,7 @@ func TestAnEmptyPageThatMayNotBeTheEndIsRequestedAgain(t *testing.T) {
 		for _, ok := walk.Take(); ok; _, ok = walk.Take() {
 		}
 		r, _ := walk.Next()
-		equal(t, "the next request", PageRequest{test.want, true}, r)
+		check.Equal(t, "the next request", PageRequest{test.want, true}, r)
 	}
 }
 
@@ -208,7 +212,7 @@ func TestAWalkLosesNothingWhileListsAreEmpty(t *testing.T) {
 						n += len(got)
 						isDone = !errors.Is(err, ErrEmptied)
 					}
-					equal(t, fmt.Sprintf("%s, %d slots, %d lists are empty from the %d. on: entries", name, slots, times, first+1), 195, n)
+					check.Equal(t, fmt.Sprintf("%s, %d slots, %d lists are empty from the %d. on: entries", name, slots, times, first+1), 195, n)
 				}
 			}
 		}
@@ -261,8 +265,8 @@ func TestTheEndOfAWalkDoesNotDependOnWhichResponseComesFirst(t *testing.T) {
 				c.fill()
 				e, ok = c.take()
 			}
-			equal(t, fmt.Sprintf("%+v, schedule %d: the error", test, seed), ErrEmptied, e.Err)
-			equal(t, "entries before it", test.block, n-1)
+			check.Equal(t, fmt.Sprintf("%+v, schedule %d: the error", test, seed), ErrEmptied, e.Err)
+			check.Equal(t, "entries before it", test.block, n-1)
 		}
 	}
 }
@@ -279,11 +283,11 @@ func TestAFailureBesideAnEmptyPageThatHadRoomIsNotTheEnd(t *testing.T) {
 	w.position.Shown.Oldest = 5
 	w.Learn(r, nil, errBroken)
 	e, ok := w.Take()
-	equal(t, "an error comes", true, ok)
-	equal(t, "the error", errBroken, e.Err)
+	check.Equal(t, "an error comes", true, ok)
+	check.Equal(t, "the error", errBroken, e.Err)
 
 	w, _ = newWalk()
 	w.Learn(PageRequest{From: 20}, nil, errBroken) // of a segment that was joined
 	_, isChecked := w.Next()
-	equal(t, "the empty page is checked", true, isChecked)
+	check.Equal(t, "the empty page is checked", true, isChecked)
 }

@@ -7,8 +7,6 @@ import (
 	"sort"
 	"strconv"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/horseracing-go/horseracing/internal/entry"
@@ -48,14 +46,6 @@ func onInstants(pageSize int, apart []int64, counts ...int) *world {
 		at -= apart[min(i, len(apart)-1)]
 	}
 	return w
-}
-
-// equal fails unless two values are equal, of which an empty slice may be nil.
-func equal[V any](t rapid.TB, what string, want, got V) {
-	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 // learn passes pages to a walk as the outcomes of its requests.
