@@ -83,7 +83,7 @@ func (b BigInt) Sub(other BigInt) BigInt {
 	return BigIntFrom(new(big.Int).Sub(b.Big(), other.Big()))
 }
 
-// Cmp returns -1 if b is less than other, 0 if both are equal, and 1 otherwise.
+// Cmp returns -1 if b is less than other, 0 if they are equal, and else 1.
 func (b BigInt) Cmp(other BigInt) int { return b.Big().Cmp(other.Big()) }
 
 func (b BigInt) Equal(other BigInt) bool { return b == other }

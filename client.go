@@ -56,8 +56,7 @@ func (c *Client) String() string {
 	return "horseracing.Client(" + c.secrets.Text(c.BaseURL()) + ")"
 }
 
-// BaseURL returns the base URL without a slash at its end, as it is, or an empty string if NewClient did not make
-// the client.
+// BaseURL returns the base URL, without a slash at its end.
 func (c *Client) BaseURL() string {
 	if c.backend == nil {
 		return ""

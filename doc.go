@@ -51,9 +51,8 @@
 // A call returns an [*APIError] for an error response, a [*DecodeError] for a response that
 // cannot be read, and a [*TransportError] if there was no complete response. errors.Is finds
 // sentinels such as [ErrNotFound], and the error of the context. A method that returns a list
-// returns its entries or an error, never both; [Pager.Take] alone returns what it has read before the
-// error. If one entry cannot be read, the method returns its error, unless [WithSkipHandler] leaves
-// such entries out. No error, log line or printed
+// returns its entries or an error, never both, except [Pager.Take]. If one entry cannot be read, the
+// method returns its error, unless [WithSkipHandler] leaves such entries out. No error, log line or printed
 // value contains a key, with the exceptions listed at [UserKey].
 //
 // # Timeouts and retries

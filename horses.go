@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// HorsesService reads horses, their missions, and the horses offered for breeding.
+// HorsesService reads horses, their missions, and the breeding offers.
 type HorsesService struct{ *backend }
 
 // Horse is a horse as the service describes it.

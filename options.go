@@ -20,7 +20,7 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// An Option configures a Client. If options conflict, the last one wins. A nil option is ignored.
+// An Option configures a Client. Of options that conflict the last one wins. Nil is ignored.
 type Option func(*config)
 
 type config struct {
@@ -136,7 +136,7 @@ func WithUserAgent(agent string) Option {
 	}
 }
 
-// WithUserKeys redacts keys on every call, and not only on those that send them.
+// WithUserKeys redacts keys on every call, not only on those that send them.
 func WithUserKeys(keys ...UserKey) Option {
 	return func(c *config) {
 		for _, key := range keys {
@@ -240,7 +240,7 @@ type CallInfo struct {
 	Attempt int    // counts from 1
 }
 
-// CallFromContext returns the call that a request belongs to, given the request's context.
+// CallFromContext returns the call of a request, given the request's context.
 func CallFromContext(ctx context.Context) (CallInfo, bool) {
 	info, ok := call.FromContext(ctx)
 	return CallInfo(info), ok

@@ -101,9 +101,8 @@ func (p *Pager[T]) each(ctx context.Context, yield func(entry.Entry[*T]) bool) {
 	}
 }
 
-// Take returns up to n more entries, and fewer only at the end of the listing, or with an error: it returns
-// the entries before that, too, and continues after them when it is called again. If n is not positive, it
-// returns nil. With a Concurrency, prefer All: pages that Take has read ahead are requested again.
+// Take returns up to n more entries, and fewer only at the end of the listing, or beside an error, after
+// which it can continue. With a Concurrency, prefer All: pages that Take has read ahead are requested again.
 func (p *Pager[T]) Take(ctx context.Context, n int) ([]T, error) {
 	if n <= 0 {
 		return nil, p.invalid

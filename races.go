@@ -251,8 +251,8 @@ func (s *RacesService) Registered(ctx context.Context, race RaceID, horse HorseN
 }
 
 // Watch polls the open races until ctx is done, and yields a snapshot after each poll. The first
-// reports what has changed since Last, and without it all races as opened, except those in Known. Snapshots
-// share races with each other and with Last, so do not modify them.
+// reports changes since Last, or all races as opened, except those in Known. Snapshots share races, so do
+// not modify them.
 //
 // If a poll fails, Watch yields its error with the last snapshot, without changes, and polls again
 // after a backoff of up to five minutes, or a Retry-After of up to an hour. Only an error that
