@@ -20,7 +20,7 @@ type check struct {
 	section string // of docs/service.md
 	topic   string
 	row     string                               // of docs/unknowns.md, if it is about how the service reads its document
-	needs   func() bool                          // reports whether earlier checks have read what this one needs; nil if it needs nothing
+	needs   func() bool                          // reports whether earlier checks have read what this one needs, or is nil if that is nothing
 	do      func(context.Context) (mark, string) // may call fail
 	advice  string                               // what is then different for the user
 }
