@@ -189,7 +189,7 @@ func TestNothingIsSentOnceTheTablesAreGoneOrOlderOrTheDatabaseIsClosed(t *testin
 	}{
 		"dropped": {func(t *testing.T, db *sql.DB) { write(t, db, `DROP TABLE horseracing_ledger`) }, "horseracing_ledger"},
 		"emptied": {func(t *testing.T, db *sql.DB) { write(t, db, `DELETE FROM horseracing_ledger`) }, "no ledger"},
-		"older":   {func(t *testing.T, db *sql.DB) { write(t, db, `UPDATE horseracing_ledger SET writes = 1`) }, "older copy"},
+		"older":   {func(t *testing.T, db *sql.DB) { write(t, db, `UPDATE horseracing_ledger SET writes = writes - 1`) }, "older copy"},
 		"closed":  {func(t *testing.T, db *sql.DB) { db.Close() }, "closed"},
 	} {
 		double.Run(t, name, func(t *testing.T) {

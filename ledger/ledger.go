@@ -343,9 +343,7 @@ func (l *Ledger) record(ctx context.Context, e Entry) (_ Entry, err error) {
 		if failed == nil {
 			return recorded, nil
 		}
-		if err == nil || ctx.Err() == nil { // the last one is interrupted
-			err = failed
-		}
+		err = cmp.Or(err, failed)
 		time.Sleep(time.Second)
 	}
 	return e, err

@@ -244,6 +244,17 @@ func TestWhatIsNotSentIsRefusedAndLeavesNoEntry(t *testing.T) {
 	})
 }
 
+func TestARegistrationThatFoundNoConnectionIsRefused(t *testing.T) {
+	client := double.Connect(t, double.Refused, nil, double.NoRetries())
+	l := open(create(t, client), client)
+	r := horseracing.Registration{Horse: 1, Race: 1, UserKey: "key"}
+	e, err := l.Register(t.Context(), r, tokens(10))
+	double.FailIf(t, err == nil || errors.Is(err, horseracing.ErrOutcomeUnknown), "the error is %v", err)
+	double.Equal(t, "entries", []ledger.Entry{e}, entries(l))
+	double.Equal(t, "state", ledger.Refused, e.State)
+	double.NoError(t, l.Check(t.Context(), r, tokens(10)))
+}
+
 // Registrations of ledgers with limits: the fee is checked before the pair, and the pair before
 // the budgets.
 func TestPairsAndLimits(t *testing.T) {
