@@ -233,11 +233,6 @@ func exact(value any) any {
 	return value
 }
 
-var (
-	_ driver.Valuer = horseracing.UserKey("")
-	_ sql.Scanner   = (*horseracing.Cursor)(nil)
-)
-
 func TestValuesGoThroughADatabase(t *testing.T) {
 	instant := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
 	big, one, half := bigInt("123456789012345678901234567890"), bigInt("1"), number("0.50")

@@ -189,8 +189,9 @@ func (l *Ledger) check(ctx context.Context, q querier, r horseracing.Registratio
 // registration is sent, after the client has waited for its turn, Register looks at the race, which takes one request
 // past caches, and checks entries and budgets again, together with what other processes wrote. If the race lists
 // the horse already, the error is ErrEntered; if its fee is not fee, ErrFee; if it cannot be read, the error says so.
-// In these cases nothing is sent or written. Before a retry, after a status 429 or if there was no connection, Register
-// looks again, and does not send again if the fee has changed or the race cannot be read; if it lists the horse, the entry is Entered.
+// In these cases nothing is sent or written. If the registration is sent again, after a status 429 or because
+// there was no connection, and the look is 30 seconds old, Register looks again: if the fee has changed or the race cannot be read,
+// it does not send again, and if the race lists the horse, the entry is Entered.
 //
 // If the error is nil, the returned entry is Entered. If it matches ErrOutcomeUnknown, the
 // entry is Unknown: call [Ledger.Settle] at once, and again when its error says so. If it
@@ -221,7 +222,12 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	}
 	isSent, isListed := false, false
 	var refusal error // by this ledger
+	var looked time.Time
 	awaiting := registration.BeforeRetry(transport.Await(ctx), func() error {
+		if time.Since(looked) < freshLook {
+			return nil
+		}
+		looked = time.Now()
 		_, err := l.look(ctx, r, fee)
 		if isListed = errors.Is(err, ErrEntered); err == nil {
 			return nil
@@ -229,6 +235,7 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 		return cmp.Or(ctx.Err(), fmt.Errorf("it was not sent again: %v", err)) //nolint:errorlint // the sentinels mean that nothing was sent
 	})
 	_, err = l.client.Races.Register(awaiting, r, append(slices.Clip(opts), horseracing.OnSend(func() error {
+		looked = time.Now()
 		if entry, refusal = l.look(ctx, r, fee); refusal == nil {
 			entry, refusal = l.send(ctx, r, fee)
 		}
@@ -252,6 +259,10 @@ func (l *Ledger) Register(ctx context.Context, r horseracing.Registration, fee h
 	}
 	return entry, errors.Join(failed, err)
 }
+
+// freshLook is how old a look may be when a registration is sent again. If the service accepts one request at a time,
+// a look before each retry would take the place of the registration, again and again.
+const freshLook = 30 * time.Second
 
 // note returns why a registration ended so. It is read by people, so the advice of an
 // ErrOutcomeUnknown, which is for programmers, is left out.

@@ -567,24 +567,26 @@ func TestRegisterLooksBeforeItPays(t *testing.T) {
 }
 
 // The client itself may wait before it sends, and minutes may pass until it sends again after a 429, or if there was no connection.
-func TestRegisterLooksJustBeforeItSendsAndSendsAgain(t *testing.T) {
+func TestRegisterLooksJustBeforeItSendsAndAgainIfThatWasLongAgo(t *testing.T) {
 	for name, test := range map[string]struct {
-		wait    int   // for a permit, before which the race changes: those of registrations and looks come by turns
-		fee     int64 // of the race then
-		entered bool  // by somebody else
-		want    error
-		text    string
-		state   ledger.State
-		sent    int
+		wait       int    // for a permit, before which the race changes: the registration, the look, the registration again
+		retryAfter string // of the first response
+		fee        int64  // of the race then
+		entered    bool   // by somebody else
+		want       error
+		text       string
+		state      ledger.State
+		sent       int
 	}{
-		"the fee rises while it waits":     {1, 90, false, ledger.ErrFee, "costs 90 now, and not 10", "", 0},
-		"nothing changes before the retry": {3, 10, false, nil, "", ledger.Entered, 2},
-		"the fee rises before the retry":   {3, 90, false, horseracing.ErrRateLimited, "it was not sent again: ledger: horse 1 in race 1: fee not allowed", ledger.Refused, 1},
-		"it is listed before the retry":    {3, 10, true, nil, "", ledger.Entered, 1},
+		"the fee rises while it waits":   {1, "", 90, false, ledger.ErrFee, "costs 90 now, and not 10", "", 0},
+		"nothing changes":                {3, "31", 10, false, nil, "", ledger.Entered, 2},
+		"the fee rises before the retry": {3, "31", 90, false, horseracing.ErrRateLimited, "it was not sent again: ledger: horse 1 in race 1: fee not allowed", ledger.Refused, 1},
+		"it is listed before the retry":  {3, "31", 10, true, nil, "", ledger.Entered, 1},
+		"it is sent again soon":          {3, "29", 90, false, nil, "", ledger.Entered, 2}, // as the doc comment says
 	} {
 		double.Run(t, name, func(t *testing.T) {
 			fake, waits := newFake(t, 1), 0
-			fake.Inject(horseracingtest.Fault{Path: registerPath, Status: http.StatusTooManyRequests})
+			fake.Inject(horseracingtest.Fault{Path: registerPath, Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {test.retryAfter}}})
 			limiter := double.WaitFunc(func(context.Context) error {
 				closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
 				race := horseracing.Race{MainRaceID: 1, StartTime: closes, RegistrationDeadline: closes, EntryFee: tokens(test.fee)}
@@ -596,7 +598,8 @@ func TestRegisterLooksJustBeforeItSendsAndSendsAgain(t *testing.T) {
 				}
 				return nil
 			})
-			e, err := register(t, lookingLedger(t, fake, fake.Client(horseracing.WithLimiter(limiter))), fake, 1)
+			client := fake.Client(horseracing.WithLimiter(limiter), horseracing.WithRetry(horseracing.Retry{MaxWait: time.Minute}))
+			e, err := register(t, lookingLedger(t, fake, client), fake, 1)
 			expectError(t, test.want, err, test.text)
 			double.Equal(t, "says that nothing was sent", test.sent == 0, errors.Is(err, ledger.ErrFee))
 			double.Equal(t, "state", test.state, e.State)

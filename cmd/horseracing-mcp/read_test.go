@@ -159,10 +159,8 @@ func TestNoKeyAndNoInstructionLeavesItsField(t *testing.T) {
 	fake.Inject(horseracingtest.Fault{Path: "/", Status: 403, Body: echo})
 	problem := s.call("list_owned_horses", nil, nil)
 	double.FailIf(t, !strings.HasPrefix(problem, "unauthorized: ") || !strings.Contains(problem, `the service's words: "`+instruction), "%v", problem)
-	closes := horseracing.NewTimestamp(fake.Now().Add(time.Hour))
-	fake.AddRaces(horseracing.Race{
-		MainRaceID: 7, StartTime: closes, RegistrationDeadline: closes,
-		Info: horseracing.RaceInfo{Name: fake.APIKey, HippodromeName: "a " + string(fake.UserKey(0))},
+	addRace(t, fake, 7, func(r *horseracing.Race) {
+		r.Info.Name, r.Info.HippodromeName = fake.APIKey, "a "+string(fake.UserKey(0))
 	})
 	named := get[wholeRace](s, "get_race", map[string]any{"race": 7})
 	double.Equal(t, "the name", "[redacted]", named.Name)
