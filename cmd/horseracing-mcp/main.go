@@ -23,6 +23,7 @@ import (
 	"github.com/horseracing-go/horseracing/cmd/internal/connection"
 	"github.com/horseracing-go/horseracing/cmd/internal/database"
 	"github.com/horseracing-go/horseracing/cmd/internal/enter"
+	"github.com/horseracing-go/horseracing/cmd/internal/profile"
 	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 )
 
@@ -77,7 +78,7 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&set.demo, "demo", false, "use an embedded fake of the service")
-	flags.StringVar(&set.profile, "profile", "", "use the settings that horseracing login saved as `NAME`; default HORSERACING_PROFILE, or default")
+	flags.Func("profile", "use the settings that horseracing login saved as `NAME`; default HORSERACING_PROFILE, or default", profile.Flag(&set.profile))
 	flags.StringVar(&set.path, "ledger", "", "the `FILE` of the ledger, as an absolute path, or the URL of a PostgreSQL database that has it; the agent can register if --max-fee and --daily are set too")
 	flags.Func("max-fee", "the highest fee of one registration, in `TOKENS`", enter.Tokens(&set.MaxFee))
 	flags.Func("daily", "the highest sum of the fees of a day in UTC, in `TOKENS`", enter.Tokens(&set.Daily))
@@ -103,7 +104,7 @@ func parse(args []string, stderr io.Writer) (set settings, err error) {
 	case pays && (set.path == "" || set.MaxFee == nil || set.Daily == nil):
 		err = errors.New("registering needs --ledger, --max-fee and --daily, all three")
 	case pays && !filepath.IsAbs(set.path) && !database.IsURL(set.path):
-		err = fmt.Errorf("--ledger %q must be an absolute path: a relative one is another ledger in each working folder", set.path)
+		err = fmt.Errorf("--ledger %q must be an absolute path: a relative one is another ledger in each working folder", database.Name(set.path))
 	case pays && set.demo:
 		err = errors.New("the registrations of --demo are lost when the program ends, so it cannot have a ledger")
 	}

@@ -161,7 +161,7 @@ func (s *server) openRaces(ctx context.Context, _ *mcp.CallToolRequest, in openA
 		return out, err
 	}
 	isOfTier := func(r horseracing.Race) bool { return isOf(in.Tier, r.Tier) }
-	if in.Tier != "" && !slices.ContainsFunc(races, isOfTier) {
+	if in.Tier != "" && len(races) > 0 && !slices.ContainsFunc(races, isOfTier) {
 		names := map[string]bool{}
 		for _, r := range races {
 			names[string(r.Tier)] = true

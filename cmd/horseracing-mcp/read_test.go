@@ -110,7 +110,7 @@ func TestALedgerThatIsInUseIsASentence(t *testing.T) {
 	l := allowed(t)
 	_, s := open(t, l)
 	plan := s.plan(1).Plan
-	db := double.Must(database.Open(l.path))
+	db := double.Must(database.Open(t.Context(), l.path))
 	defer db.Close()
 	other := double.Must(db.Conn(t.Context())) // of another process
 	defer other.Close()

@@ -36,6 +36,8 @@ func (o origin) check(other origin, path string) error {
 	switch {
 	case o.Service != other.Service:
 		return usageError(fmt.Sprintf("%s belongs to %s, not to %s: use another file", path, o.Service, other.Service))
+	case (o.Tier == 0) != (other.Tier == 0): // watch has none
+		return usageError(path + " belongs to another command: use another file")
 	case o.Tier != other.Tier:
 		return usageError(fmt.Sprintf("%s is about tier %d, not %d: use another file, or --tier %[2]d", path, o.Tier, other.Tier))
 	}

@@ -80,7 +80,7 @@ func parseTime(text string, now time.Time) (instant, error) {
 		}
 	}
 	days, isDays := strings.CutSuffix(text, "d")
-	if isDays {
+	if _, err := strconv.ParseFloat(days, 64); isDays && err == nil { // no other unit
 		text = days + "h"
 	}
 	ago, err := time.ParseDuration(text)

@@ -42,15 +42,11 @@ func (p *program) loginCommand() *cobra.Command {
 		if err := p.try(c.Context(), set); err != nil {
 			return err
 		}
-		all, err := profile.Load() // as another login may have saved one meanwhile
+		err = profile.Change(func(all profile.All) error {
+			all[p.profileName()] = set
+			return nil
+		})
 		if err != nil {
-			return err
-		}
-		if all == nil {
-			all = profile.All{}
-		}
-		all[p.profileName()] = set
-		if err := all.Save(); err != nil {
 			return err
 		}
 		path, err := profile.Path()
@@ -113,16 +109,14 @@ func (p *program) try(ctx context.Context, set profile.Profile) error {
 
 func (p *program) logoutCommand() *cobra.Command {
 	return p.command("logout", "Remove saved settings", cobra.NoArgs, func(*cobra.Command, []string) error {
-		all, err := profile.Load()
-		if err != nil {
-			return err
-		}
-		name := p.profileName()
-		if _, isSaved := all[name]; !isSaved {
-			return usageError(fmt.Sprintf("there is no profile %q", name))
-		}
-		delete(all, name)
-		return all.Save()
+		return profile.Change(func(all profile.All) error {
+			name := p.profileName()
+			if _, isSaved := all[name]; !isSaved {
+				return usageError(fmt.Sprintf("there is no profile %q", name))
+			}
+			delete(all, name)
+			return nil
+		})
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/horseracing-go/horseracing"
+	"github.com/horseracing-go/horseracing/cmd/internal/profile"
 	"github.com/horseracing-go/horseracing/cmd/internal/signals"
 )
 
@@ -73,7 +74,7 @@ func (p *program) rootCommand() *cobra.Command {
 	flags.BoolVar(&p.asJSON, "json", false, "print JSON Lines (the default if the output does not go to a terminal), and errors as JSON")
 	flags.BoolVar(&p.asTable, "table", false, "print a table (the default on a terminal)")
 	flags.BoolVarP(&p.verbose, "verbose", "v", false, "log every request to standard error")
-	flags.StringVar(&p.profile, "profile", "", "use the settings that horseracing login saved as `NAME`; default HORSERACING_PROFILE, or default")
+	flags.Func("profile", "use the settings that horseracing login saved as `NAME`; default HORSERACING_PROFILE, or default", profile.Flag(&p.profile))
 	_ = root.RegisterFlagCompletionFunc("profile", profileNames) // it exists
 	cobra.EnableCommandSorting = false
 	add := func(group string, commands ...*cobra.Command) {

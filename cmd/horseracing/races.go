@@ -23,7 +23,7 @@ func (p *program) openCommand() *cobra.Command {
 		}
 		var tiers []string
 		if v.given["tier"] != "" {
-			tiers = strings.Split(v.given["tier"], ",")
+			tiers = strings.Split(strings.ReplaceAll(v.given["tier"], " ", ""), ",")
 		}
 		if err := p.checkTierNames(ctx, s, tiers, races); err != nil {
 			return err

@@ -203,7 +203,7 @@ func TestWhatAnotherProcessPaysMeanwhileIsNoRefusal(t *testing.T) {
 			fake.Inject(horseracingtest.Fault{Method: "POST", ResetAfter: true})
 		}
 		other := sync.OnceFunc(func() {
-			db, err := database.Open(file)
+			db, err := database.Open(t.Context(), file)
 			if err != nil {
 				return
 			}

@@ -69,7 +69,7 @@ func (p *program) withService(c *cobra.Command, args []string, do serving, opts 
 	isFollowing, _ := c.Flags().GetBool("follow") // false if there is no such flag
 	p.isEndless = isFollowing || c.Name() == "watch"
 	ctx := c.Context()
-	if p.timeout < 0 {
+	if p.timeout < 0 || p.timeout == 0 && c.Flags().Changed("timeout") {
 		return usageError("--timeout must be above zero")
 	}
 	if limit := cmp.Or(p.timeout, usual); p.timeout > 0 || !p.isEndless {
@@ -109,7 +109,7 @@ func (p *program) options() []horseracing.Option {
 // reportDrift prints once that a member could not be read.
 func (p *program) reportDrift(_ context.Context, d horseracing.Drift) {
 	if d.Kind == horseracing.DriftWrongType {
-		p.say(fmt.Sprintf("%s: %s is not of the documented type, so it counts as zero", d.Route, d.Path))
+		p.say(fmt.Sprintf("%s: %s is not of the documented type", d.Route, d.Path))
 	}
 }
 

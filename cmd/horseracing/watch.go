@@ -34,12 +34,20 @@ func (p *program) watchCommand() *cobra.Command {
 		if interval < time.Second {
 			return usageError("--interval must be at least 1s")
 		}
+		if w.order != "" {
+			return usageError("--sort is for lists, and watch prints each change when it is seen")
+		}
 		return w.run(ctx, s, interval)
 	})
 	flags := c.Flags()
 	flags.DurationVar(&interval, "interval", 15*time.Second, "the `TIME` between polls, at least 1s")
 	flags.BoolVar(&w.isNew, "new", false, "leave out the races that are open at the start")
-	flags.StringVar(&w.exec, "exec", "", "run this shell `COMMAND` for each change, one after another, with its line of JSON on standard input")
+	flags.Func("exec", "run this shell `COMMAND` for each change, one after another, with its line of JSON on standard input", func(text string) error {
+		if w.exec = text; text == "" {
+			return errors.New("want a command")
+		}
+		return nil
+	})
 	fileFlag(flags, &w.path, "state", "", "keep in this `FILE` what was reported, and continue there if it exists")
 	w.view = newView(p, c, p.changeLayout())
 	return c
@@ -59,7 +67,7 @@ func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) e
 		return err
 	}
 	defer known.close()
-	table, isSilent := newSheet(w.view), w.isNew && !known.isContinued
+	table, isSilent, printed := newSheet(w.view), w.isNew && !known.isContinued, 0
 	for poll, err := range s.Races.Watch(ctx, horseracing.WatchQuery{Interval: interval, Last: known.Races}) {
 		switch {
 		case endsReading(err):
@@ -69,14 +77,18 @@ func (w *watcher) run(ctx context.Context, s *service, interval time.Duration) e
 			continue
 		}
 		for _, c := range poll.Changes {
+			if ctx.Err() != nil { // a command may have taken long
+				return ctx.Err()
+			}
 			line := change{Kind: c.Kind, Race: c.Race, Time: time.Now().UTC().Truncate(time.Second), Changed: changed(c)}
 			if !isSilent && w.fits(&line) {
 				if err := w.report(ctx, table, &line); err != nil {
 					return err
 				}
+				printed++
 			}
 			known.note(c)
-			if err := known.replace(known); err != nil {
+			if err := known.replace(known); err != nil || printed > 0 && printed == w.p.limit {
 				return err
 			}
 		}

@@ -8,7 +8,9 @@ func TestNameShowsNoPassword(t *testing.T) {
 		"postgres://bots:secret@db.example/races":                  "postgres://bots:xxxxx@db.example/races",
 		"postgresql://bots@db.example/races?password=secret&a=b":   "postgresql://bots@db.example/races",
 		"postgres://bots:sec%ret@db.example/races?password=secret": "postgres://…",
-		"races?password.db": "races?password.db",
+		"POSTGRES://bots:secret@db.example/races":                  "postgres://bots:xxxxx@db.example/races",
+		"host=db.example password=secret":                          "…",
+		"races?password.db":                                        "races?password.db",
 	} {
 		if got := Name(path); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -3,6 +3,7 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/gofrs/flock"
 )
 
 // Default is the name of the profile that is used if no other is named.
@@ -30,10 +33,25 @@ type All map[string]Profile
 // Names returns the names of the profiles, sorted.
 func (a All) Names() []string { return slices.Sorted(maps.Keys(a)) }
 
-// Path returns the file of the profiles.
+// Flag returns a function for a flag that takes the name of a profile. An empty one is a mistake, as from a variable
+// that is not set.
+func Flag(name *string) func(string) error {
+	return func(text string) error {
+		if *name = text; text == "" {
+			return errors.New("want the name of a profile")
+		}
+		return nil
+	}
+}
+
+// Path returns the file of the profiles, of which a link may name another one.
 func Path() (string, error) {
 	folder, err := os.UserConfigDir()
-	return filepath.Join(folder, "horseracing", "profiles.json"), err
+	path := filepath.Join(folder, "horseracing", "profiles.json")
+	if named, failed := filepath.EvalSymlinks(path); failed == nil {
+		path = named
+	}
+	return path, err
 }
 
 // Load reads the profiles. There are none if there is no file, or no folder for it. A file that
@@ -63,8 +81,8 @@ func Load() (All, error) {
 	return all, nil
 }
 
-// Save replaces the profiles.
-func (a All) Save() error {
+// Change replaces the profiles by what change makes of them. Other programs that change them wait.
+func Change(change func(All) error) error {
 	path, err := Path()
 	if err != nil {
 		return err
@@ -72,7 +90,19 @@ func (a All) Save() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(a, "", "  ")
+	lock := flock.New(path + ".lock")
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer lock.Close()
+	all, err := Load()
+	if all == nil {
+		all = All{}
+	}
+	if err = cmp.Or(err, change(all)); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
 	}
