@@ -120,11 +120,15 @@ func (e emptyPage) next(seen evidence) (emptyPage, error) {
 func isSame[V any](a, b entry.Entry[V]) bool { return a.ID == b.ID && a.Start == b.Start }
 
 // sortPage returns the entries of a page, newest first and each once. On one instant they
-// keep their order.
+// keep their order, after those without a start of their own.
 func sortPage[V any](page []entry.Entry[V]) (sorted []entry.Entry[V]) {
 	for _, e := range page {
 		if !slices.ContainsFunc(sorted, func(other entry.Entry[V]) bool { return isSame(e, other) }) {
-			sorted = append(sorted, e)
+			at := len(sorted)
+			if e.NoStart { // its start is that of the newest entry, after which a walk that is resumed would leave it out
+				at = 0
+			}
+			sorted = slices.Insert(sorted, at, e)
 		}
 	}
 	slices.SortStableFunc(sorted, func(a, b entry.Entry[V]) int { return cmp.Compare(b.Start, a.Start) })
