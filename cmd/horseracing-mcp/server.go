@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -233,7 +232,8 @@ func (s *server) readArguments(next mcp.MethodHandler) mcp.MethodHandler {
 			if isKnown && schema.(*jsonschema.Schema).Properties[name] != nil {
 				wanted = schema.(*jsonschema.Schema).Properties[name].Type
 			}
-			switch _, isNumber := new(big.Rat).SetString(cmp.Or(text, string(value))); {
+			var number json.Number
+			switch isNumber := json.Unmarshal([]byte(cmp.Or(text, string(value))), &number) == nil; {
 			case string(value) == "null":
 				delete(given, name)
 			case wanted == "integer" && isText && isNumber:

@@ -60,7 +60,7 @@ func (p *program) raceCommand() *cobra.Command {
 			return v.print(races, err)
 		}
 		var open, finished []horseracing.Entry[horseracing.Race]
-		for _, race := range races {
+		for _, race := range v.selected(races) {
 			if race.Value.Finished() {
 				finished = append(finished, race)
 			} else {

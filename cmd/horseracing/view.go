@@ -83,6 +83,15 @@ func (v *view[T]) fits(value *T) bool {
 	return !slices.ContainsFunc(v.keeps, func(keep func(*T) bool) bool { return !keep(value) })
 }
 
+// selected returns the entries that the flags select, in their order.
+func (v *view[T]) selected(entries []horseracing.Entry[T]) []horseracing.Entry[T] {
+	entries = slices.DeleteFunc(entries, func(e horseracing.Entry[T]) bool { return !v.fits(e.Value) })
+	if v.sorted(entries); v.p.limit > 0 {
+		entries = entries[:min(v.p.limit, len(entries))]
+	}
+	return entries
+}
+
 // sorted sorts entries by --sort.
 func (v *view[T]) sorted(entries []horseracing.Entry[T]) {
 	name, isDown := strings.CutPrefix(v.order, "-")
@@ -102,12 +111,8 @@ func (v *view[T]) print(entries []horseracing.Entry[T], err error) error {
 	if len(entries) == 0 && err != nil {
 		return err
 	}
-	entries = slices.DeleteFunc(entries, func(e horseracing.Entry[T]) bool { return !v.fits(e.Value) })
-	if v.sorted(entries); v.p.limit > 0 {
-		entries = entries[:min(v.p.limit, len(entries))]
-	}
 	s := newSheet(v)
-	for _, e := range entries {
+	for _, e := range v.selected(entries) {
 		if err := s.add(e); err != nil {
 			return err
 		}
