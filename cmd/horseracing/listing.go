@@ -63,6 +63,8 @@ func (o *listingOptions) check(p *program) error {
 		return usageError("--follow, -o and --cursor take one tier")
 	case o.concurrency < 1 || o.concurrency > maxConcurrency:
 		return usageError(fmt.Sprintf("--concurrency must be between 1 and %d", maxConcurrency))
+	case o.interval < 0:
+		return usageError("--interval must not be negative")
 	case !o.before.IsZero() && o.since.After(o.before.Time):
 		return usageError("--since must not be after --before")
 	case o.out != "" && p.asTable:
