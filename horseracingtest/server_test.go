@@ -133,7 +133,6 @@ func TestAServerThatListensEverywhereIsReachedOnThisMachine(t *testing.T) {
 }
 
 func TestAFakeThatIsResetIsAsNew(t *testing.T) {
-	limit := horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1, Burst: 10})
 	look := func(s *horseracingtest.Server) []string {
 		seen := []string{s.URL, s.Now().String(), fmt.Sprint(s.Registrations(), s.RequestCount(), s.Horses(0))}
 		for _, path := range []string{openPath, "/api/v1/horses/3", "/api/v1/horses/missions/3", "/api/v1/horses/breeding/open", missionsPath, resultsPath, "/api/v1/tournaments/open", "/api/v1/races/7"} {
@@ -142,7 +141,7 @@ func TestAFakeThatIsResetIsAsNew(t *testing.T) {
 		}
 		return seen
 	}
-	s := start(t, limit)
+	s := start(t, horseracingtest.WithRequestLimit(horseracingtest.RequestLimit{PerSecond: 1, Burst: 10}))
 	want := look(s)
 	s.SetRequestLimit()
 	s.AddRaces(raceAt(s, 7, time.Hour))
